@@ -1,0 +1,160 @@
+"""Builds the guest image: fetch QuickJS-NG, compile it with the shim, boot it, write the memory back.
+
+`python runtime/build/make_image.py` from a clone; hatch_hook.py calls `build` for wheels. Does nothing
+when the image on disk was made from the same inputs. Two builds give the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import source
+import wasm_binary
+from source import BuildError
+
+RUNTIME = Path(__file__).resolve().parent.parent
+IMAGE = RUNTIME / "codemode_runtime" / "image"
+SHIM, PRELUDE = RUNTIME / "shim", RUNTIME / "prelude"
+ENGINE_FILES = ("libregexp.c", "libunicode.c", "dtoa.c")  # quickjs.c itself is included by shim/engine.c
+STACK_BYTES = 1 << 20
+FLAGS = (
+    "-target", "wasm32-wasi", "-mexec-model=reactor", "-O3", "-msimd128", "-s", "-DNDEBUG", "-D_GNU_SOURCE",
+    "-D_WASI_EMULATED_SIGNAL", "-D_WASI_EMULATED_PROCESS_CLOCKS", "-lwasi-emulated-signal",
+    "-lwasi-emulated-process-clocks", f"-Wl,-z,stack-size={STACK_BYTES}", "-w",
+)  # fmt: skip
+
+
+def build(say: Any = print) -> Path:
+    """Makes IMAGE up to date and returns it. Raises BuildError with one clear sentence."""
+    inputs = _inputs()
+    manifest = IMAGE / "manifest.json"
+    if _is_current(manifest, inputs):
+        return IMAGE
+    say("building the guest image (QuickJS-NG to WebAssembly, about a minute the first time) …")
+    engine = source.fetch(_cache())
+    with tempfile.TemporaryDirectory() as scratch:
+        wasm = _compile(engine, Path(scratch))
+    image, layout = _boot(wasm)
+    digest = hashlib.sha256(image).hexdigest()
+    facts = {"buildId": digest[:32], "sha256": digest, "bytes": len(image), **layout, "inputs": inputs}
+    IMAGE.mkdir(exist_ok=True)
+    _write(IMAGE / "guest.wasm", image)
+    _write(manifest, json.dumps(facts, indent=2).encode())  # last: it vouches for the other file
+    say(f"guest image {digest[:12]}: {len(image) // 1024} KiB")
+    return IMAGE
+
+
+def _inputs() -> dict[str, Any]:
+    return {
+        "source": {"package": source.PACKAGE, "version": source.VERSION, "sha256": source.SHA256},
+        "ziglang": _version("ziglang"),
+        "flags": list(FLAGS),
+        "files": {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in (*_shim(), *_prelude(), *_builders())},
+    }
+
+
+def _is_current(manifest: Path, inputs: dict[str, Any]) -> bool:
+    try:
+        facts = json.loads(manifest.read_bytes())
+        image = (manifest.parent / "guest.wasm").read_bytes()
+    except (OSError, ValueError):
+        return False
+    return facts.get("inputs") == inputs and hashlib.sha256(image).hexdigest() == facts.get("sha256")
+
+
+def _shim() -> list[Path]:
+    return sorted([*SHIM.glob("*.c"), *SHIM.glob("*.h")])
+
+
+def _prelude() -> list[Path]:
+    return sorted(PRELUDE.glob("[0-9]*.js"))
+
+
+def _builders() -> list[Path]:
+    return [Path(__file__).resolve(), Path(wasm_binary.__file__).resolve()]
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        raise BuildError(f"the build needs {package}: run `make` (or pip install {package})") from None
+
+
+def _cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "codemode" / "source"
+
+
+def _compile(engine: Path, scratch: Path) -> bytes:
+    out = scratch / "guest.wasm"
+    files = [*(p for p in _shim() if p.suffix == ".c"), *(engine / name for name in ENGINE_FILES)]
+    command = [sys.executable, "-m", "ziglang", "cc", *FLAGS, f"-I{engine}", f"-I{SHIM}", *map(str, files), "-o", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BuildError(f"the C compiler refused the guest:\n{done.stderr.strip()[-4000:]}")
+    return out.read_bytes()
+
+
+def _boot(wasm: bytes) -> tuple[bytes, dict[str, int]]:
+    """Runs boot and prelude once; returns the module with that memory, and where things are in it."""
+    import wasmtime  # noqa: PLC0415 - only where an image is really built
+
+    if (found := wasm_binary.mutable_globals(wasm)) != 1:
+        raise BuildError(f"the guest has {found} mutable globals; only the stack pointer can be left out of the image")
+    engine = wasmtime.Engine()
+    module = wasmtime.Module(engine, wasm)
+    store = wasmtime.Store(engine)
+    linker = wasmtime.Linker(engine)
+    i32, f64 = wasmtime.ValType.i32(), wasmtime.ValType.f64()
+    # constant answers: an image must not depend on when and where it was made
+    for name, params, results, answer in (
+        ("now", [i32], [f64], 0.0),
+        ("random", [i32, i32], [], None),
+        ("lookup", [i32, i32, i32], [i32], -1),
+        ("lookup_read", [i32], [], None),
+    ):
+        linker.define_func("codemode", name, wasmtime.FuncType(params, results), lambda *_, a=answer: a)
+    exports: Any = linker.instantiate(store, module).exports(store)
+    memory = exports["memory"]
+    exports["_initialize"](store)
+    if exports["cm_boot"](store):
+        raise BuildError("the guest did not boot")
+    for path in _prelude():
+        text = f"(function (internal) {{ 'use strict'; {path.read_text()}\n}})"
+        _evaluate(exports, store, memory, text, path.name)
+    exports["cm_seal"](store)
+    layout = {"block": exports["cm_block"](store), "memoryBytes": memory.data_len(store)}
+    return wasm_binary.with_memory(wasm, bytes(memory.read(store, 0, memory.data_len(store)))), layout
+
+
+def _evaluate(exports: Any, store: Any, memory: Any, text: str, name: str) -> None:
+    code, label = text.encode(), name.encode() + b"\0"
+    at = exports["cm_inbox"](store, len(code) + 1 + len(label))
+    memory.write(store, code + b"\0" + label, at)
+    if exports["cm_prelude"](store, at, len(code), at + len(code) + 1):
+        block = exports["cm_block"](store)
+        words = memory.read(store, block + 12, block + 20)
+        ptr, size = int.from_bytes(words[:4], "little"), int.from_bytes(words[4:], "little")
+        raise BuildError(f"prelude/{name}: {bytes(memory.read(store, ptr, ptr + size)).decode(errors='replace')}")
+
+
+def _write(path: Path, data: bytes) -> None:
+    temporary = path.with_suffix(".tmp")
+    temporary.write_bytes(data)
+    temporary.replace(path)
+
+
+if __name__ == "__main__":
+    try:
+        build()
+    except BuildError as error:
+        sys.exit(f"cannot build the guest image: {error}")

@@ -1,0 +1,85 @@
+"""The compiled guest: a private, verified cache of machine code, because compiling takes a second.
+
+A compiled module has no integrity check of its own and a damaged one crashes the process, so the folder
+must belong to the user alone and each file is checked against its hash before it is mapped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import platform
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+import wasmtime
+
+from codemode_runtime.image import Image, ImageUnavailable
+from codemode_runtime.wasm import Machine, new_engine
+
+
+def load_machine(image: Image, cache: Path | None = None) -> Machine:
+    """Milliseconds from the cache; about a second where it has to compile. Raises ImageUnavailable."""
+    engine = new_engine()
+    try:
+        return Machine(engine, _load(engine, image, cache or default_cache()))
+    except wasmtime.WasmtimeError as error:
+        raise ImageUnavailable(f"the guest image does not load: {error}") from None
+
+
+def default_cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "codemode" / "compiled"
+
+
+def is_cached(image: Image, cache: Path | None = None) -> bool:
+    return (cache or default_cache()).joinpath(_name(image)).exists()
+
+
+def _name(image: Image) -> str:
+    return f"{image.build_id}-wasmtime{version('wasmtime')}-{platform.machine()}.cwasm"
+
+
+def _load(engine: wasmtime.Engine, image: Image, cache: Path) -> wasmtime.Module:
+    path = cache / _name(image)
+    if _is_private(cache) and _is_intact(path):
+        # refused by wasmtime itself: another CPU or configuration; the file is compiled anew
+        with contextlib.suppress(wasmtime.WasmtimeError):
+            return wasmtime.Module.deserialize_file(engine, str(path))
+    module = wasmtime.Module(engine, image.wasm)
+    # a read-only home costs a second at each start, nothing else
+    with contextlib.suppress(OSError):
+        _store(path, bytes(module.serialize()))
+    return module
+
+
+def _is_private(folder: Path) -> bool:
+    try:
+        found = folder.stat()
+    except OSError:
+        return False
+    return found.st_uid == os.getuid() and not found.st_mode & 0o077
+
+
+def _is_intact(path: Path) -> bool:
+    try:
+        return path.with_suffix(".hash").read_text() == _digest(path.read_bytes())
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=32).hexdigest()
+
+
+def _store(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if not _is_private(path.parent):
+        return
+    for target, content in ((path, data), (path.with_suffix(".hash"), _digest(data).encode())):
+        handle, name = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(name, target)

@@ -1,0 +1,255 @@
+"""One program in one VM: start it, run it until it is done, failed or idle, deliver, capture, restore.
+
+Knows nothing of processes or sockets. Each leg is: start or restore, then deliver until the outcome is
+final; the caller does what the messages of an idle guest ask for. The C side is runtime/shim; the block
+layout and the numbers below are its (tests/runtime/test_abi.py compares them with shim.h).
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from codemode_runtime import delta as deltas
+from codemode_runtime.delta import PAGE, Delta, DeltaRefused, Extent
+from codemode_runtime.image import Image
+from codemode_runtime.wasm import GuestTrap, Instance, Machine, OutOfBounds
+
+_BLOCK = struct.Struct("<15I")
+_SETTINGS_AT = _BLOCK.size  # the fields the host writes follow: interrupt, limits
+_SETTINGS = struct.Struct("<6I")
+_SETTLEMENT = struct.Struct("<III")
+_RANGE = struct.Struct("<II")
+# room in linear memory for what is not heap: fragmentation at the end, growth in steps
+_SLACK = 8 << 20
+
+
+class Lookup(enum.IntEnum):
+    """What the guest may ask of the run descriptor; the answers are JSON."""
+
+    ALL_TOOLS = 0
+    TOOL = 1
+    TOOL_NAMES = 2
+    SERVER = 3
+    SERVERS = 4
+    API_LIST = 5
+    API_READ = 6
+    API = 7
+    NAMESPACES = 8
+
+
+class Stop(enum.IntEnum):
+    """Why a guest was ended where no program can catch it."""
+
+    ENGINE = 0  # a trap that is none of ours: a defect of the engine
+    MEMORY = 1
+    OUTPUT = 2
+    CALLS = 3
+    ABORT = 4  # the engine's own abort(): a broken invariant
+    STACK = 5
+
+
+class Descriptor(Protocol):
+    """What a run offers its program; see runtime/README.md for the shape of each answer."""
+
+    @property
+    def has_namespaces(self) -> bool: ...
+    def lookup(self, kind: Lookup, key: str) -> bytes | None: ...
+
+
+class EmptyDescriptor:
+    """A run without tools."""
+
+    has_namespaces = False
+
+    def lookup(self, kind: Lookup, key: str) -> bytes | None:  # noqa: ARG002 - the protocol's shape
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    memory_bytes: int = 64 << 20
+    output_bytes: int = 64 << 10
+    pending_calls: int = 16
+    message_bytes: int = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """The end of one piece of host work. `json` is the value, or {name, message, code, data} if rejected."""
+
+    id: int
+    json: bytes = b"null"
+    rejected: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """Waiting for the host. `returned`: the program has ended, calls it never awaited have not."""
+
+    messages: bytes
+    returned: bool
+    pending_calls: int
+    pending_timers: int
+    pending_yields: int
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """`result` is JSON: {"value": …, "lossy": […]}."""
+
+    messages: bytes
+    result: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """`failure` is JSON: {"kind": "exception" | "syntax" | "unhandled" | "deadlock" | "value_too_large", …}."""
+
+    messages: bytes
+    failure: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Ended by a limit; `messages` holds what it had sent by then."""
+
+    messages: bytes
+    reason: Stop
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """`interrupt` was called while it computed."""
+
+    messages: bytes
+
+
+Outcome = Idle | Done | Failed | Stopped | Interrupted
+
+
+class Guest:
+    """A VM, from creation to `close`. After a Stopped or Interrupted outcome only `close` is left."""
+
+    def __init__(
+        self, machine: Machine, image: Image, limits: Limits, descriptor: Descriptor | None = None
+    ) -> None:
+        self._build_id = image.build_id
+        self._block = image.block
+        self._descriptor = descriptor or EmptyDescriptor()
+        room = image.memory_bytes + limits.memory_bytes + _SLACK
+        self._instance: Instance = machine.instantiate(room, self._look_up)
+        self._set_limits(limits)
+
+    def start(self, program: str) -> Outcome:
+        """Compiles and runs the text as the body of a strict async function."""
+        code = program.encode(errors="replace")
+        flags = 1 if self._descriptor.has_namespaces else 0
+        return self._enter(code, b"cm_start", len(code), flags, _seed())
+
+    def deliver(self, settlements: Sequence[Settlement]) -> Outcome:
+        """Settles in the given order; each one's consequences run before the next is delivered."""
+        parts: list[bytes] = []
+        for settled in settlements:
+            size = len(settled.json)
+            parts.append(_SETTLEMENT.pack(settled.id, settled.rejected, size))
+            parts.append(settled.json)
+            parts.append(b"\0" * (4 - size % 4))
+        inbox = b"".join(parts)
+        return self._enter(inbox, b"cm_deliver", len(inbox))
+
+    def capture(self) -> bytes:
+        """The delta of an idle guest, which may go on afterwards. Raises OutOfBounds if its plan is a lie."""
+        self._instance.call(b"cm_capture")
+        patch_at, _, patch_len, extents_at, extents_len = self._read_block()[10:15]
+        plan = self._instance.read(extents_at, extents_len * _RANGE.size)
+        extents: list[Extent] = []
+        for start, end in _RANGE.iter_unpack(plan):
+            if start % PAGE or end % PAGE or start >= end:
+                raise OutOfBounds(f"capture range {start:#x}-{end:#x}")
+            extents.append(Extent(start // PAGE, self._instance.read(start, end - start)))
+        patch = self._instance.read(patch_at, patch_len)
+        return deltas.encode(Delta(self._instance.size(), patch, tuple(extents)), self._build_id)
+
+    def restore(self, delta: bytes, limits: Limits) -> None:
+        """Puts a captured state into this fresh VM. Raises DeltaRefused, or MemoryError over the limit."""
+        found = deltas.decode(delta, self._build_id)
+        self._instance.grow_to(found.memory_bytes)
+        for extent in found.extents:
+            self._instance.write(extent.page * PAGE, extent.data)
+        scratch, room = self._read_block()[10:12]
+        if len(found.patch) > room:
+            raise DeltaRefused("its patch is too large")
+        self._instance.write(scratch, found.patch)
+        if self._instance.call(b"cm_restore", len(found.patch), _seed()):
+            raise DeltaRefused("its patch is damaged")
+        self._set_limits(limits)
+
+    def interrupt(self) -> None:
+        """Stops the program at its next poll. Safe from any thread while the guest runs."""
+        self._instance.write(self._block + _SETTINGS_AT, b"\1\0\0\0")
+
+    def read_messages(self) -> bytes:
+        """What has been sent so far, as a JSON array; safe from another thread while the guest runs."""
+        return self._messages(self._read_block())
+
+    def close(self) -> None:
+        self._instance.close()
+
+    def _look_up(self, kind: int, key: str) -> bytes | None:
+        return self._descriptor.lookup(Lookup(kind), key)
+
+    def _set_limits(self, limits: Limits) -> None:
+        words = _SETTINGS.pack(
+            0, limits.memory_bytes, limits.output_bytes, 0, limits.pending_calls, limits.message_bytes
+        )
+        self._instance.write(self._block + _SETTINGS_AT, words)
+
+    def _enter(self, inbox: bytes, function: bytes, *arguments: int) -> Outcome:
+        try:
+            at = self._instance.call(b"cm_inbox", len(inbox)) & 0xFFFFFFFF
+            self._instance.write(at, inbox)
+            status = self._instance.call(function, *arguments)
+        except GuestTrap as trap:
+            return self._stopped(trap)
+        return self._outcome(status)
+
+    def _stopped(self, trap: GuestTrap) -> Stopped:
+        block = self._read_block()
+        try:
+            reason = Stop.STACK if trap.stack_exhausted else Stop(block[0])
+        except ValueError:
+            reason = Stop.ENGINE
+        return Stopped(self._messages(block), reason)
+
+    def _outcome(self, status: int) -> Outcome:
+        block = self._read_block()
+        _, _, out_len, result_at, result_len, calls, timers, yields, returned = block[:9]
+        messages = self._messages(block)
+        if out_len:
+            self._instance.call(b"cm_clear_outbox")
+        match status:
+            case 0:
+                return Idle(messages, bool(returned), calls, timers, yields)
+            case 1:
+                return Done(messages, self._instance.read(result_at, result_len))
+            case 2:
+                return Failed(messages, self._instance.read(result_at, result_len))
+            case 3:
+                return Interrupted(messages)
+            case _:
+                raise OutOfBounds(f"status {status}")
+
+    def _read_block(self) -> tuple[int, ...]:
+        return _BLOCK.unpack(self._instance.read(self._block, _BLOCK.size))
+
+    def _messages(self, block: tuple[int, ...]) -> bytes:
+        return b"[" + self._instance.read(block[1], block[2]) + b"]"
+
+
+def _seed() -> int:
+    return int.from_bytes(os.urandom(8), "little", signed=True)

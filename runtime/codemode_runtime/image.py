@@ -1,0 +1,48 @@
+"""The guest image on disk: the pre-initialised module and the manifest that vouches for it."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+
+FOLDER = Path(__file__).resolve().parent / "image"
+
+
+class ImageUnavailable(Exception):
+    """The guest image is missing or damaged: nothing can run until it is built or installed again."""
+
+    code = "runtime_unavailable"
+
+
+class _Manifest(msgspec.Struct, frozen=True, rename="camel"):
+    build_id: str
+    sha256: str
+    block: int
+    memory_bytes: int
+
+
+class Image(msgspec.Struct, frozen=True):
+    """`block` is the address of the block both sides share; `build_id` binds deltas to these bytes."""
+
+    build_id: str
+    block: int
+    memory_bytes: int  # linear memory of a fresh guest
+    wasm: bytes
+
+
+def load(folder: Path = FOLDER) -> Image:
+    """Reads and verifies the image; a few milliseconds, done once per process tree."""
+    try:
+        manifest = msgspec.json.decode((folder / "manifest.json").read_bytes(), type=_Manifest)
+        wasm = (folder / "guest.wasm").read_bytes()
+    except FileNotFoundError:
+        raise ImageUnavailable(
+            "the guest image is not built: run `make` in a clone, or install a wheel"
+        ) from None
+    except (OSError, msgspec.DecodeError) as error:
+        raise ImageUnavailable(f"the guest image cannot be read: {error}") from None
+    if hashlib.sha256(wasm).hexdigest() != manifest.sha256:
+        raise ImageUnavailable("the guest image is damaged (its hash differs from its manifest): build it again")
+    return Image(manifest.build_id, manifest.block, manifest.memory_bytes, wasm)

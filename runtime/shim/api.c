@@ -1,0 +1,201 @@
+/* The functions programs call: output, console, timers, yield, tools.call/search/describe. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "shim.h"
+
+/* Defines a property that no program can change. Takes over v. */
+int cm_define_locked(JSContext *ctx, JSValueConst obj, const char *name, JSValue v)
+{
+    return JS_DefinePropertyValueStr(ctx, obj, name, v, JS_PROP_ENUMERABLE);
+}
+
+/* Freezes a borrowed tree of plain objects and arrays that no program has touched yet. */
+int cm_freeze_deep(JSContext *ctx, JSValueConst v)
+{
+    if (!JS_IsObject(v))
+        return 0;
+    JSPropertyEnum *names;
+    uint32_t count;
+    if (JS_GetOwnPropertyNames(ctx, &names, &count, v, JS_GPN_STRING_MASK))
+        return -1;
+    for (uint32_t i = 0; i < count; i++) {
+        JSValue child = JS_GetProperty(ctx, v, names[i].atom);
+        cm_freeze_deep(ctx, child);
+        JS_FreeValue(ctx, child);
+    }
+    JS_FreePropertyEnum(ctx, names, count);
+    return JS_FreezeObject(ctx, v);
+}
+
+static JSValue function(JSContext *ctx, JSCFunctionMagic *f, const char *name, int length, int magic)
+{
+    JSValue v = JS_NewCFunctionMagic(ctx, f, name, length, JS_CFUNC_generic_magic, magic);
+    JS_FreezeObject(ctx, v);
+    return v;
+}
+
+/* ---- output ------------------------------------------------------------------------------------ */
+
+/* Appends what text() shows of a value: strings as they are, anything else as compact JSON.
+   Returns false with an exception pending when the program is being interrupted. */
+static bool put_shown(JSContext *ctx, cm_buf *out, JSValueConst v)
+{
+    if (JS_IsString(v)) {
+        size_t len;
+        const char *s = JS_ToCStringLen(ctx, &len, v);
+        cm_buf_put(out, s, len);
+        JS_FreeCString(ctx, s);
+        return true;
+    }
+    if (cm_json_write(ctx, out, v, NULL, false) == CM_JSON_OK)
+        return true;
+    JS_ThrowInternalError(ctx, "interrupted");
+    return false;
+}
+
+static JSValue emit_text(JSContext *ctx, const cm_buf *shown, const char *level)
+{
+    cm_buf json = {0};
+    cm_buf_put_json_string(&json, shown->data, shown->len, NULL);
+    cm_bridge_output(ctx, "text", json.data, json.len, shown->len, level);
+    cm_buf_free(&json);
+    return JS_UNDEFINED;
+}
+
+static JSValue api_text(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic)
+{
+    cm_buf shown = {0};
+    JSValue r = JS_EXCEPTION;
+    if (put_shown(ctx, &shown, argc ? argv[0] : JS_UNDEFINED))
+        r = emit_text(ctx, &shown, NULL);
+    cm_buf_free(&shown);
+    return r;
+}
+
+static JSValue api_json(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic)
+{
+    cm_buf json = {0};
+    if (cm_json_write(ctx, &json, argc ? argv[0] : JS_UNDEFINED, NULL, false) != CM_JSON_OK) {
+        cm_buf_free(&json);
+        return JS_ThrowInternalError(ctx, "interrupted");
+    }
+    cm_bridge_output(ctx, "json", json.data, json.len, json.len, NULL);
+    cm_buf_free(&json);
+    return JS_UNDEFINED;
+}
+
+static const char *const levels[] = {"log", "info", "warn", "error", "debug"};
+
+static JSValue api_console(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic)
+{
+    cm_buf shown = {0};
+    JSValue r = JS_UNDEFINED;
+    for (int i = 0; i < argc && JS_IsUndefined(r); i++) {
+        if (i)
+            cm_buf_putc(&shown, ' ');
+        if (!put_shown(ctx, &shown, argv[i]))
+            r = JS_EXCEPTION;
+    }
+    if (JS_IsUndefined(r))
+        r = emit_text(ctx, &shown, levels[magic]);
+    cm_buf_free(&shown);
+    return r;
+}
+
+/* ---- time ---------------------------------------------------------------------------------------- */
+
+static JSValue api_yield(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic)
+{
+    return cm_bridge_yield(ctx, argc ? argv[0] : JS_UNDEFINED);
+}
+
+static JSValue api_set_timeout(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic)
+{
+    double ms = 0;
+    if (argc < 1 || !JS_IsFunction(ctx, argv[0]))
+        return JS_ThrowTypeError(ctx, "setTimeout needs a function");
+    if (argc > 1 && JS_ToFloat64(ctx, &ms, argv[1]))
+        return JS_EXCEPTION;
+    return cm_bridge_timer(ctx, argv[0], ms, argc > 2 ? argc - 2 : 0, argv + 2);
+}
+
+static JSValue api_clear_timeout(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic)
+{
+    double id = 0;
+    if (argc && JS_IsNumber(argv[0]) && !JS_ToFloat64(ctx, &id, argv[0]) && id >= 1 && id <= 4294967295.0)
+        cm_bridge_clear_timer(ctx, (uint32_t)id);
+    return JS_UNDEFINED;
+}
+
+/* ---- tools ---------------------------------------------------------------------------------------- */
+
+static JSValue call_with_target(JSContext *ctx, const char *method, JSValueConst target, int argc, JSValueConst *argv)
+{
+    if (!JS_IsString(target))
+        return JS_ThrowTypeError(ctx, "tools.%s needs a tool id or name as its first argument, a string", method);
+    size_t len;
+    const char *s = JS_ToCStringLen(ctx, &len, target);
+    if (!s)
+        return JS_EXCEPTION;
+    JSValue r = cm_bridge_call(ctx, method, s, len, argc, argv);
+    JS_FreeCString(ctx, s);
+    return r;
+}
+
+/* A mistake in the arguments rejects like every other failure of a call: one way to handle both. */
+static JSValue as_rejection(JSContext *ctx, JSValue r)
+{
+    if (!JS_IsException(r))
+        return r;
+    JSValue error = JS_GetException(ctx);
+    if (JS_IsUncatchableError(error))
+        return JS_Throw(ctx, error);
+    JSValue promise = JS_NewSettledPromise(ctx, true, error);
+    JS_FreeValue(ctx, error);
+    return promise;
+}
+
+static JSValue tools_call(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic)
+{
+    return as_rejection(ctx, call_with_target(ctx, "call", argc ? argv[0] : JS_UNDEFINED, argc > 1 ? 1 : 0, argv + 1));
+}
+
+static JSValue tools_describe(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic)
+{
+    return as_rejection(ctx, call_with_target(ctx, "describe", argc ? argv[0] : JS_UNDEFINED, 0, NULL));
+}
+
+static JSValue tools_search(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic)
+{
+    if (argc < 1 || !JS_IsString(argv[0]))
+        return as_rejection(ctx, JS_ThrowTypeError(ctx, "tools.search needs a query, a string"));
+    return as_rejection(ctx, cm_bridge_call(ctx, "search", "", 0, argc > 2 ? 2 : argc, argv));
+}
+
+/* Installs the three methods on the tools object; views.c makes the rest of it. */
+int cm_api_define_tools(JSContext *ctx, JSValueConst tools)
+{
+    cm_define_locked(ctx, tools, "search", function(ctx, tools_search, "search", 2, 0));
+    cm_define_locked(ctx, tools, "describe", function(ctx, tools_describe, "describe", 1, 0));
+    return cm_define_locked(ctx, tools, "call", function(ctx, tools_call, "call", 2, 0));
+}
+
+int cm_api_init(JSContext *ctx)
+{
+    static const struct { const char *name; JSCFunctionMagic *f; int length; } globals[] = {
+        {"text", api_text, 1}, {"json", api_json, 1}, {"yield_control", api_yield, 0},
+        {"setTimeout", api_set_timeout, 2}, {"clearTimeout", api_clear_timeout, 1},
+    };
+    JSValue global = JS_GetGlobalObject(ctx);
+    for (size_t i = 0; i < sizeof globals / sizeof globals[0]; i++)
+        cm_define_locked(ctx, global, globals[i].name,
+                         function(ctx, globals[i].f, globals[i].name, globals[i].length, 0));
+    JSValue console = JS_NewObject(ctx);
+    for (int i = 0; i < 5; i++)
+        cm_define_locked(ctx, console, levels[i], function(ctx, api_console, levels[i], 0, i));
+    JS_FreezeObject(ctx, console);
+    cm_define_locked(ctx, global, "console", console);
+    JS_FreeValue(ctx, global);
+    return 0;
+}

@@ -1,0 +1,400 @@
+/* Calls out, settlements in, output. Messages are framed here, in memory no program can name; a
+   program holds only promises. The outbox is read by the worker when the guest is idle, so no host
+   function is ever on the stack while a call is in flight, and a capture may be taken then. */
+#include <stdlib.h>
+#include <string.h>
+#include "shim.h"
+
+enum kind { CALL, TIMER, YIELD };
+
+/* Work that the host will settle. A timer has a callback and its arguments, the others a promise. */
+typedef struct {
+    uint32_t id;      /* 0: the slot is free */
+    enum kind kind;
+    JSValue resolve;  /* or the timer's callback */
+    JSValue reject;
+    JSValue *args;    /* owned */
+    int argc;
+    int line, column; /* where the program made the call */
+} pending;
+
+static pending *table;
+static uint32_t table_len, next_id = 1;
+static cm_buf outbox;
+static bool closed;
+static JSAtom atom_brand; /* a private symbol on errors that tools caused; programs cannot see it */
+
+int cm_bridge_init(JSContext *ctx)
+{
+    JSValue brand = JS_NewPrivateSymbol(ctx, "toolError");
+    atom_brand = JS_ValueToAtom(ctx, brand);
+    JS_FreeValue(ctx, brand);
+    return 0;
+}
+
+static void publish(void)
+{
+    cm_shared.out_ptr = (uint32_t)(uintptr_t)outbox.data;
+    cm_shared.out_len = (uint32_t)outbox.len;
+}
+
+/* Called by the host after it has read the messages. */
+CM_EXPORT(cm_clear_outbox) void cm_clear_outbox(void)
+{
+    cm_buf_free(&outbox);
+    publish();
+}
+
+/* One message becomes visible to the host only when it is complete. */
+static void post(const cm_buf *message)
+{
+    if (outbox.len)
+        cm_buf_putc(&outbox, ',');
+    cm_buf_put(&outbox, message->data, message->len);
+    publish();
+}
+
+static pending *claim_slot(enum kind kind)
+{
+    uint32_t i = 0;
+    while (i < table_len && table[i].id)
+        i++;
+    if (i == table_len) {
+        table_len = table_len ? table_len * 2 : 16;
+        table = realloc(table, table_len * sizeof *table);
+        memset(table + i, 0, (table_len - i) * sizeof *table);
+    }
+    table[i] = (pending){.id = next_id++, .kind = kind, .resolve = JS_UNDEFINED, .reject = JS_UNDEFINED};
+    return &table[i];
+}
+
+static pending *find(uint32_t id)
+{
+    for (uint32_t i = 0; i < table_len; i++)
+        if (id && table[i].id == id)
+            return &table[i];
+    return NULL;
+}
+
+static uint32_t *counter(enum kind kind)
+{
+    return kind == CALL ? &cm_shared.pending_calls : kind == TIMER ? &cm_shared.pending_timers : &cm_shared.pending_yields;
+}
+
+static void release_slot(JSContext *ctx, pending *p)
+{
+    --*counter(p->kind);
+    JS_FreeValue(ctx, p->resolve);
+    JS_FreeValue(ctx, p->reject);
+    for (int i = 0; i < p->argc; i++)
+        JS_FreeValue(ctx, p->args[i]);
+    free(p->args);
+    memset(p, 0, sizeof *p);
+}
+
+void cm_bridge_close(JSContext *ctx)
+{
+    (void)ctx;
+    closed = true;
+}
+
+static JSValue throw_closed(JSContext *ctx)
+{
+    return JS_ThrowTypeError(ctx, "the program has already returned");
+}
+
+/* ---- out ------------------------------------------------------------------------------------- */
+
+/* Appends the arguments as a JSON array; an exception is pending if this returns false. */
+static bool put_args(JSContext *ctx, cm_buf *m, int argc, JSValueConst *argv)
+{
+    size_t start = m->len;
+    cm_buf_putc(m, '[');
+    for (int i = 0; i < argc; i++) {
+        if (i)
+            cm_buf_putc(m, ',');
+        switch (cm_json_write(ctx, m, argv[i], NULL, true)) {
+        case CM_JSON_OK:
+            break;
+        case CM_JSON_TOO_DEEP:
+            JS_ThrowRangeError(ctx, "an argument is nested deeper than %d levels", CM_MAX_DEPTH);
+            return false;
+        case CM_JSON_INTERRUPTED:
+            JS_ThrowInternalError(ctx, "interrupted");
+            return false;
+        }
+    }
+    cm_buf_putc(m, ']');
+    if (m->len - start > cm_shared.message_limit) {
+        JS_ThrowRangeError(ctx, "the arguments are %zu bytes of JSON, more than the %u allowed for one call",
+                           m->len - start, cm_shared.message_limit);
+        return false;
+    }
+    return true;
+}
+
+static JSValue rejected_with_exception(JSContext *ctx)
+{
+    JSValue error = JS_GetException(ctx);
+    if (JS_IsUncatchableError(error))
+        return JS_Throw(ctx, error);
+    JSValue promise = JS_NewSettledPromise(ctx, true, error);
+    JS_FreeValue(ctx, error);
+    return promise;
+}
+
+JSValue cm_bridge_call(JSContext *ctx, const char *method, const char *target, size_t target_len, int argc,
+                       JSValueConst *argv)
+{
+    if (closed)
+        return throw_closed(ctx);
+    cm_buf args = {0};
+    if (!put_args(ctx, &args, argc, argv)) {
+        cm_buf_free(&args);
+        return rejected_with_exception(ctx);
+    }
+    /* the whole batch is refused before any of it is sent, and no program can catch that */
+    if (cm_shared.pending_calls >= cm_shared.call_limit)
+        cm_stop(CM_STOP_CALLS);
+
+    JSValue functions[2];
+    JSValue promise = JS_NewPromiseCapability(ctx, functions);
+    if (JS_IsException(promise)) {
+        cm_buf_free(&args);
+        return promise;
+    }
+    pending *p = claim_slot(CALL);
+    p->resolve = functions[0];
+    p->reject = functions[1];
+    cm_engine_call_site(ctx, &p->line, &p->column);
+    cm_shared.pending_calls++;
+
+    cm_buf m = {0};
+    cm_buf_puts(&m, "{\"type\":\"call\",\"id\":");
+    cm_buf_put_uint(&m, p->id);
+    cm_buf_puts(&m, ",\"method\":\"");
+    cm_buf_puts(&m, method);
+    cm_buf_puts(&m, "\",\"target\":");
+    cm_buf_put_json_string(&m, target, target_len, NULL);
+    cm_buf_puts(&m, ",\"args\":");
+    cm_buf_put(&m, args.data, args.len);
+    cm_buf_putc(&m, '}');
+    post(&m);
+    cm_buf_free(&m);
+    cm_buf_free(&args);
+    return promise;
+}
+
+JSValue cm_bridge_yield(JSContext *ctx, JSValueConst reason)
+{
+    if (closed)
+        return throw_closed(ctx);
+    if (cm_shared.pending_yields >= CM_MAX_TIMERS)
+        return JS_ThrowRangeError(ctx, "more than %d yields at once", CM_MAX_TIMERS);
+    JSValue functions[2];
+    cm_buf m = {0};
+    JSValue promise = JS_NewPromiseCapability(ctx, functions);
+    if (JS_IsException(promise))
+        return promise;
+    pending *p = claim_slot(YIELD);
+    p->resolve = functions[0];
+    p->reject = functions[1];
+    cm_shared.pending_yields++;
+    cm_buf_puts(&m, "{\"type\":\"yield\",\"id\":");
+    cm_buf_put_uint(&m, p->id);
+    if (JS_IsString(reason)) {
+        size_t len;
+        const char *s = JS_ToCStringLen(ctx, &len, reason);
+        cm_buf_puts(&m, ",\"reason\":");
+        cm_buf_put_json_string(&m, s, len > 1000 ? 0 : len, NULL);
+        JS_FreeCString(ctx, s);
+    }
+    cm_buf_putc(&m, '}');
+    post(&m);
+    cm_buf_free(&m);
+    return promise;
+}
+
+JSValue cm_bridge_timer(JSContext *ctx, JSValueConst callback, double ms, int argc, JSValueConst *argv)
+{
+    if (closed)
+        return throw_closed(ctx);
+    if (cm_shared.pending_timers >= CM_MAX_TIMERS)
+        return JS_ThrowRangeError(ctx, "more than %d timers at once", CM_MAX_TIMERS);
+    pending *p = claim_slot(TIMER);
+    p->resolve = JS_DupValue(ctx, callback);
+    p->argc = argc;
+    p->args = argc ? malloc((size_t)argc * sizeof(JSValue)) : NULL;
+    for (int i = 0; i < argc; i++)
+        p->args[i] = JS_DupValue(ctx, argv[i]);
+    cm_shared.pending_timers++;
+    cm_buf m = {0};
+    cm_buf_puts(&m, "{\"type\":\"timer\",\"id\":");
+    cm_buf_put_uint(&m, p->id);
+    cm_buf_puts(&m, ",\"ms\":");
+    /* also NaN and negatives mean "as soon as possible" */
+    cm_buf_put_uint(&m, ms >= 1 ? ms < 2147483647.0 ? (uint32_t)ms : 2147483647u : 0);
+    cm_buf_putc(&m, '}');
+    post(&m);
+    cm_buf_free(&m);
+    return JS_NewUint32(ctx, p->id);
+}
+
+void cm_bridge_clear_timer(JSContext *ctx, uint32_t id)
+{
+    pending *p = find(id);
+    if (!p || p->kind != TIMER)
+        return;
+    release_slot(ctx, p);
+    cm_buf m = {0};
+    cm_buf_puts(&m, "{\"type\":\"clear\",\"id\":");
+    cm_buf_put_uint(&m, id);
+    cm_buf_putc(&m, '}');
+    post(&m);
+    cm_buf_free(&m);
+}
+
+void cm_bridge_output(JSContext *ctx, const char *type, const char *json, size_t len, size_t weight, const char *level)
+{
+    (void)ctx;
+    if (weight > cm_shared.output_limit - cm_shared.output_used)
+        cm_stop(CM_STOP_OUTPUT); /* what is in the outbox already stays readable */
+    cm_shared.output_used += (uint32_t)weight;
+    cm_buf m = {0};
+    cm_buf_puts(&m, "{\"type\":\"");
+    cm_buf_puts(&m, type);
+    cm_buf_puts(&m, level ? "\",\"text\":" : type[0] == 't' ? "\",\"text\":" : "\",\"value\":");
+    cm_buf_put(&m, json, len);
+    if (level) {
+        cm_buf_puts(&m, ",\"level\":\"");
+        cm_buf_puts(&m, level);
+        cm_buf_putc(&m, '"');
+    }
+    cm_buf_putc(&m, '}');
+    post(&m);
+    cm_buf_free(&m);
+}
+
+/* ---- in -------------------------------------------------------------------------------------- */
+
+static void set_text(JSContext *ctx, JSValueConst error, JSValueConst info, const char *name, const char *fallback)
+{
+    JSValue v = JS_GetPropertyStr(ctx, info, name);
+    if (!JS_IsString(v) && fallback) {
+        JS_FreeValue(ctx, v);
+        v = JS_NewString(ctx, fallback);
+    }
+    if (JS_IsString(v))
+        JS_DefinePropertyValueStr(ctx, error, name, v, JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);
+    else
+        JS_FreeValue(ctx, v);
+}
+
+/* A plain Error of the guest's own realm with name, message, code and data, and as its stack the
+   place where the program made the call. */
+static JSValue make_tool_error(JSContext *ctx, JSValueConst info, const pending *p)
+{
+    JSValue error = JS_NewError(ctx);
+    JS_SetPrototype(ctx, info, JS_NULL); /* what a program put on Object.prototype is not the tool's */
+    set_text(ctx, error, info, "name", "ToolError");
+    set_text(ctx, error, info, "message", "the call failed");
+    set_text(ctx, error, info, "code", "tool_error");
+    JSValue data = JS_GetPropertyStr(ctx, info, "data");
+    if (JS_IsUndefined(data) || JS_IsNull(data))
+        JS_FreeValue(ctx, data);
+    else
+        JS_DefinePropertyValueStr(ctx, error, "data", data, JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE | JS_PROP_ENUMERABLE);
+    JS_DefinePropertyValue(ctx, error, atom_brand, JS_NewUint32(ctx, p->id), 0);
+    if (p->line) {
+        cm_buf at = {0};
+        cm_buf_puts(&at, "    at program (program:");
+        cm_buf_put_uint(&at, (uint32_t)p->line);
+        cm_buf_putc(&at, ':');
+        cm_buf_put_uint(&at, (uint32_t)p->column);
+        cm_buf_put(&at, ")\n", 3);
+        cm_engine_set_error_stack(ctx, error, at.data);
+        cm_buf_free(&at);
+    }
+    return error;
+}
+
+/* The id of the call that caused a borrowed error: itself, in its causes, or inside an
+   AggregateError. Reads data properties only. */
+bool cm_bridge_is_tool_error(JSContext *ctx, JSValueConst v, int depth)
+{
+    if (!JS_IsObject(v) || JS_IsProxy(v) || depth > 8)
+        return false;
+    JSPropertyDescriptor d;
+    if (JS_GetOwnProperty(ctx, &d, v, atom_brand) > 0) {
+        JS_FreeValue(ctx, d.value);
+        return true;
+    }
+    JSValue inner = JS_UNDEFINED;
+    bool found = false;
+    if (cm_engine_data_property(ctx, v, "cause", &inner)) {
+        found = cm_bridge_is_tool_error(ctx, inner, depth + 1);
+        JS_FreeValue(ctx, inner);
+    }
+    if (!found && cm_engine_data_property(ctx, v, "errors", &inner)) {
+        if (JS_IsArray(inner) && !JS_IsProxy(inner)) {
+            JSValue item;
+            for (uint32_t i = 0; i < 1000 && !found && cm_engine_element(ctx, inner, i, &item); i++) {
+                found = cm_bridge_is_tool_error(ctx, item, depth + 1);
+                JS_FreeValue(ctx, item);
+            }
+        }
+        JS_FreeValue(ctx, inner);
+    }
+    return found;
+}
+
+/* Settles one piece of work with borrowed, zero-terminated JSON. Unknown ids are passed over: the
+   program may have cleared the timer. Returns -1 with an exception pending if a timer threw. */
+int cm_bridge_settle(JSContext *ctx, uint32_t id, enum cm_settle how, const char *json, size_t len)
+{
+    pending *found = find(id);
+    if (!found)
+        return 0;
+    pending p = *found;
+    --*counter(p.kind);
+    memset(found, 0, sizeof *found);
+
+    int result = 0;
+    JSValue answer = JS_UNDEFINED, returned;
+    if (p.kind == TIMER) {
+        returned = JS_Call(ctx, p.resolve, JS_UNDEFINED, p.argc, (JSValueConst *)p.args);
+    } else {
+        if (len)
+            answer = JS_ParseJSON(ctx, json, len, "<result>");
+        if (JS_IsException(answer)) { /* the host sends JSON; too deep for the stack is possible */
+            answer = JS_GetException(ctx);
+            how = CM_REJECT;
+        } else if (how == CM_REJECT) {
+            JSValue error = make_tool_error(ctx, answer, &p);
+            JS_FreeValue(ctx, answer);
+            answer = error;
+        }
+        JSValueConst args[] = {answer};
+        returned = JS_Call(ctx, how == CM_REJECT ? p.reject : p.resolve, JS_UNDEFINED, 1, args);
+    }
+    if (JS_IsException(returned))
+        result = -1;
+    JS_FreeValue(ctx, returned);
+    JS_FreeValue(ctx, answer);
+    ++*counter(p.kind); /* release_slot takes it off again */
+    release_slot(ctx, &p);
+    return result;
+}
+
+JSValue cm_bridge_lookup(JSContext *ctx, enum cm_lookup kind, const char *key, size_t len)
+{
+    int32_t size = cm_import_lookup(kind, key, (uint32_t)len);
+    if (size < 0)
+        return JS_UNDEFINED;
+    char *text = malloc((size_t)size + 1);
+    cm_import_lookup_read(text);
+    text[size] = 0;
+    JSValue v = JS_ParseJSON(ctx, text, (size_t)size, "<descriptor>");
+    free(text);
+    return v;
+}

@@ -1,0 +1,305 @@
+/* Everything that needs QuickJS's internals, in the one translation unit that has them: the engine
+   is included as source. Nothing here is called by programs directly.
+
+   Pinned to the engine version in build/source.py: a new engine means reading this file again. */
+#include "quickjs.c"
+#include "shim.h"
+
+JSRuntime *cm_engine_runtime(void) { return JS_NewRuntime(); }
+
+static int parse_body(JSParseState *s, JSFunctionDef *fd)
+{
+    BlockEnv using_be;
+    bool has_using = false;
+
+    if (next_token(s) || js_parse_directives(s))
+        return -1;
+    /* to the end of the text, not to a brace: there is no wrapper that a program could close */
+    while (s->token.val != TOK_EOF) {
+        if (js_parse_source_element(s))
+            return -1;
+        if (!has_using && fd->scopes[fd->body_scope].has_using) {
+            has_using = true;
+            push_break_entry(fd, &using_be, JS_ATOM_NULL, -1, -1, 1);
+            using_be.has_using = true;
+            using_be.using_scope_level = fd->body_scope;
+        }
+    }
+    if (has_using) {
+        /* the epilogue of a function body with `using` declarations */
+        int label_catch = fd->scopes[fd->body_scope].using_label_catch;
+        int label_end = fd->scopes[fd->body_scope].using_label_end;
+        pop_break_entry(fd);
+        if (js_is_live_code(s)) {
+            emit_op(s, OP_drop);
+            emit_op(s, OP_using_dispose_init);
+            emit_op(s, OP_dispose_scope);
+            emit_u16(s, fd->body_scope);
+            emit_op(s, OP_using_dispose_end);
+            emit_return(s, false);
+        }
+        emit_label(s, label_catch);
+        emit_op(s, OP_dispose_scope);
+        emit_u16(s, fd->body_scope);
+        emit_op(s, OP_throw);
+        emit_label(s, label_end);
+    } else if (js_is_live_code(s)) {
+        emit_return(s, false);
+    }
+    return 0;
+}
+
+static void begin_function(JSParseState *s, JSFunctionDef *fd, JSFunctionKindEnum kind)
+{
+    s->cur_func = fd;
+    fd->has_this_binding = true;
+    fd->new_target_allowed = false;
+    fd->arguments_allowed = true;
+    fd->is_strict_mode = true;
+    fd->func_kind = kind;
+    fd->in_function_body = true;
+    fd->has_simple_parameter_list = true;
+    push_scope(s);
+    fd->body_scope = fd->scope_level;
+}
+
+/* Compiles borrowed text (zero-terminated) as the body of a strict async function, positions from
+   1:1, and returns that function (owned), or JS_EXCEPTION. */
+JSValue cm_engine_compile(JSContext *ctx, const char *text, size_t len, const char *filename)
+{
+    JSParseState s1, *s = &s1;
+    js_parse_init(ctx, s, text, len, filename, 1);
+    skip_shebang(&s->buf_ptr, s->buf_end);
+
+    /* the outer function only makes the closure and returns it */
+    JSFunctionDef *outer = js_new_function_def(ctx, NULL, true, false, filename, 1, 1);
+    if (!outer)
+        return JS_EXCEPTION;
+    outer->eval_type = JS_EVAL_TYPE_GLOBAL;
+    outer->func_name = JS_DupAtom(ctx, JS_ATOM__eval_);
+    outer->is_global_var = true;
+    begin_function(s, outer, JS_FUNC_NORMAL);
+
+    JSFunctionDef *fd = js_new_function_def(ctx, outer, false, true, filename, 1, 1);
+    if (!fd)
+        goto fail;
+    fd->func_name = JS_NewAtom(ctx, "program");
+    fd->func_type = JS_PARSE_FUNC_EXPR;
+    fd->has_arguments_binding = true;
+    begin_function(s, fd, JS_FUNC_ASYNC);
+
+    if (parse_body(s, fd))
+        goto fail;
+    fd->source_len = len;
+    fd->source = js_strndup(ctx, text, len);
+    if (!fd->source)
+        goto fail;
+
+    s->cur_func = outer;
+    int idx = cpool_add(s, JS_NULL);
+    if (idx < 0)
+        goto fail;
+    fd->parent_cpool_idx = idx;
+    emit_op(s, OP_fclosure);
+    emit_u32(s, idx);
+    emit_op(s, OP_return);
+    free_token(s, &s->token);
+
+    JSValue maker = js_create_function(ctx, outer);
+    if (JS_IsException(maker))
+        return JS_EXCEPTION;
+    return JS_EvalFunctionInternal(ctx, maker, JS_UNDEFINED, NULL, NULL);
+fail:
+    free_token(s, &s->token);
+    js_free_function_def(ctx, outer); /* frees the inner one as its child */
+    return JS_EXCEPTION;
+}
+
+/* Takes every object that exists now off the collector's list. They act as roots from then on and
+   are neither visited nor moved by a collection, so that a collection costs what the program holds,
+   and does not dirty the pages of the booted image. Reference counts still free them. */
+void cm_engine_make_immortal(JSRuntime *rt)
+{
+    static struct list_head immortal;
+    JS_RunGC(rt);
+    immortal = rt->gc_obj_list;
+    immortal.next->prev = &immortal;
+    immortal.prev->next = &immortal;
+    init_list_head(&rt->gc_obj_list);
+    rt->malloc_gc_threshold = rt->malloc_state.malloc_size + 256 * 1024;
+}
+
+/* Freed blocks of living arenas become zero but for their link, so that a capture does not carry
+   what a program has dropped. Reads before it writes: clean pages stay shared with the image. */
+void cm_engine_scrub(JSRuntime *rt)
+{
+    for (int i = 0; i < JS_ARENA_BLOCK_SIZE_COUNT; i++) {
+        struct list_head *el;
+        unsigned size = arena_block_sizes[i];
+        list_for_each(el, &rt->arena_state.free_arena_list[i]) {
+            JSArena *ar = list_entry(el, JSArena, free_link);
+            for (unsigned b = ar->first_free_block; b != JS_ARENA_FREE_NIL;) {
+                JSMallocBlockHeader *h = arena_get_block(ar, b, size);
+                uint64_t *word = (uint64_t *)h;
+                b = h->u.free_next;
+                if (word[0] >> 24) /* mark and reference count of the last tenant */
+                    word[0] &= 0xffffff;
+                for (unsigned k = 1; k < size / 8; k++)
+                    if (word[k])
+                        word[k] = 0;
+            }
+        }
+    }
+}
+
+void cm_engine_seed(JSContext *ctx, uint64_t seed) { ctx->random_state = seed ? seed : 1; }
+
+/* Reads a data property, own or inherited, without running any code of the program: getters,
+   proxies and exotic objects answer nothing. *out is owned. */
+bool cm_engine_data_property(JSContext *ctx, JSValueConst obj, const char *name, JSValue *out)
+{
+    bool found = false;
+    JSAtom atom = JS_NewAtom(ctx, name);
+    if (JS_VALUE_GET_TAG(obj) == JS_TAG_OBJECT) {
+        JSObject *p = JS_VALUE_GET_OBJ(obj);
+        for (int depth = 0; p && depth < 64; depth++, p = p->shape->proto) {
+            JSProperty *pr;
+            JSShapeProperty *prs = find_own_property(&pr, p, atom);
+            if (prs) {
+                if ((prs->flags & JS_PROP_TMASK) == JS_PROP_NORMAL) {
+                    *out = js_dup(pr->u.value);
+                    found = true;
+                }
+                break;
+            }
+            if (p->class_id == JS_CLASS_PROXY)
+                break;
+        }
+    }
+    JS_FreeAtom(ctx, atom);
+    return found;
+}
+
+/* Element i of a dense array (owned), without running code of the program. */
+bool cm_engine_element(JSContext *ctx, JSValueConst array, uint32_t i, JSValue *out)
+{
+    (void)ctx;
+    JSObject *p = JS_VALUE_GET_OBJ(array);
+    if (p->class_id != JS_CLASS_ARRAY || !p->fast_array || i >= p->u.array.count)
+        return false;
+    *out = js_dup(p->u.array.u.values[i]);
+    return true;
+}
+
+/* The stack text of an Error as the engine wrote it (owned), or undefined. */
+JSValue cm_engine_error_stack(JSContext *ctx, JSValueConst error)
+{
+    if (JS_VALUE_GET_TAG(error) != JS_TAG_OBJECT)
+        return JS_UNDEFINED;
+    JSObject *p = JS_VALUE_GET_OBJ(error);
+    if (p->class_id != JS_CLASS_ERROR || !JS_IsString(p->u.object_data)) {
+        JSValue v;
+        if (p->class_id == JS_CLASS_DOM_EXCEPTION && cm_engine_data_property(ctx, error, "stack", &v))
+            return v;
+        return JS_UNDEFINED;
+    }
+    return js_dup(p->u.object_data);
+}
+
+void cm_engine_set_error_stack(JSContext *ctx, JSValueConst error, const char *stack)
+{
+    JSObject *p = JS_VALUE_GET_OBJ(error);
+    JS_FreeValue(ctx, p->u.object_data);
+    p->u.object_data = JS_NewString(ctx, stack);
+}
+
+/* Where in the program the running native function was called from. */
+bool cm_engine_call_site(JSContext *ctx, int *line, int *column)
+{
+    for (JSStackFrame *sf = ctx->rt->current_stack_frame; sf; sf = sf->prev_frame) {
+        JSFunctionBytecode *b = JS_GetFunctionBytecode(sf->cur_func);
+        if (b && sf->cur_pc) {
+            *line = find_line_num(ctx, b, (uint32_t)(sf->cur_pc - b->byte_code_buf - 1), column);
+            return *line != -1;
+        }
+    }
+    return false;
+}
+
+/* The live entries of a Map (key, value, key, value …) or Set, taken before any code of the program
+   can change it. Returns 2 for a map, 1 for a set, 0 for anything else; *items and its values are owned. */
+int cm_engine_collection(JSContext *ctx, JSValueConst v, JSValue **items, uint32_t *count)
+{
+    if (JS_VALUE_GET_TAG(v) != JS_TAG_OBJECT)
+        return 0;
+    JSObject *p = JS_VALUE_GET_OBJ(v);
+    if (p->class_id != JS_CLASS_MAP && p->class_id != JS_CLASS_SET)
+        return 0;
+    int width = p->class_id == JS_CLASS_MAP ? 2 : 1;
+    JSMapState *m = p->u.map_state;
+    uint32_t n = 0;
+    JSValue *out = js_malloc(ctx, sizeof(JSValue) * ((size_t)m->record_count * width + 1));
+    struct list_head *el;
+    list_for_each(el, &m->records) {
+        JSMapRecord *r = list_entry(el, JSMapRecord, link);
+        if (r->empty)
+            continue;
+        out[n++] = js_dup(r->key);
+        if (width == 2)
+            out[n++] = js_dup(r->value);
+    }
+    *items = out;
+    *count = n;
+    return width;
+}
+
+/* A label for objects that have no JSON form of their own, or NULL. *bytes is set for binary data. */
+const char *cm_engine_class_label(JSContext *ctx, JSValueConst v, uint32_t *bytes)
+{
+    (void)ctx;
+    *bytes = UINT32_MAX;
+    if (JS_VALUE_GET_TAG(v) != JS_TAG_OBJECT)
+        return NULL;
+    JSObject *p = JS_VALUE_GET_OBJ(v);
+    switch (p->class_id) {
+    case JS_CLASS_ARRAY_BUFFER: *bytes = p->u.array_buffer->byte_length; return "ArrayBuffer";
+    case JS_CLASS_SHARED_ARRAY_BUFFER: *bytes = p->u.array_buffer->byte_length; return "SharedArrayBuffer";
+    case JS_CLASS_UINT8C_ARRAY: *bytes = p->u.array.count; return "Uint8ClampedArray";
+    case JS_CLASS_INT8_ARRAY: *bytes = p->u.array.count; return "Int8Array";
+    case JS_CLASS_UINT8_ARRAY: *bytes = p->u.array.count; return "Uint8Array";
+    case JS_CLASS_INT16_ARRAY: *bytes = p->u.array.count * 2; return "Int16Array";
+    case JS_CLASS_UINT16_ARRAY: *bytes = p->u.array.count * 2; return "Uint16Array";
+    case JS_CLASS_INT32_ARRAY: *bytes = p->u.array.count * 4; return "Int32Array";
+    case JS_CLASS_UINT32_ARRAY: *bytes = p->u.array.count * 4; return "Uint32Array";
+    case JS_CLASS_BIG_INT64_ARRAY: *bytes = p->u.array.count * 8; return "BigInt64Array";
+    case JS_CLASS_BIG_UINT64_ARRAY: *bytes = p->u.array.count * 8; return "BigUint64Array";
+    case JS_CLASS_FLOAT16_ARRAY: *bytes = p->u.array.count * 2; return "Float16Array";
+    case JS_CLASS_FLOAT32_ARRAY: *bytes = p->u.array.count * 4; return "Float32Array";
+    case JS_CLASS_FLOAT64_ARRAY: *bytes = p->u.array.count * 8; return "Float64Array";
+    case JS_CLASS_DATAVIEW: *bytes = p->u.typed_array->length; return "DataView";
+    case JS_CLASS_PROMISE: return "Promise, not awaited";
+    case JS_CLASS_WEAKMAP: return "WeakMap";
+    case JS_CLASS_WEAKSET: return "WeakSet";
+    case JS_CLASS_WEAK_REF: return "WeakRef";
+    case JS_CLASS_GENERATOR: return "Generator";
+    case JS_CLASS_ASYNC_GENERATOR: return "AsyncGenerator";
+    default: return NULL;
+    }
+}
+
+/* The primitive inside a Number, String, Boolean, BigInt or Symbol object (owned), else uninitialized. */
+JSValue cm_engine_boxed_value(JSContext *ctx, JSValueConst v)
+{
+    (void)ctx;
+    if (JS_VALUE_GET_TAG(v) == JS_TAG_OBJECT) {
+        JSObject *p = JS_VALUE_GET_OBJ(v);
+        switch (p->class_id) {
+        case JS_CLASS_NUMBER: case JS_CLASS_STRING: case JS_CLASS_BOOLEAN:
+        case JS_CLASS_BIG_INT: case JS_CLASS_SYMBOL:
+            return js_dup(p->u.object_data);
+        default:
+            break;
+        }
+    }
+    return JS_UNINITIALIZED;
+}

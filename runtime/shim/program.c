@@ -1,0 +1,240 @@
+/* The life of one program: compile, run to idle, decide whether it is done, failed or waiting. */
+#include <stdlib.h>
+#include <string.h>
+#include "shim.h"
+
+static JSValue main_promise = JS_UNDEFINED;
+static JSValue uncaught = JS_UNINITIALIZED; /* thrown where no promise takes it: timers, microtasks */
+
+/* Rejected promises that nobody handles yet, in the order they were rejected. Both owned. */
+static struct unhandled { JSValue promise, reason; } *unhandled;
+static uint32_t unhandled_len, unhandled_cap;
+static cm_buf result;
+
+static bool same_object(JSValueConst a, JSValueConst b) { return JS_VALUE_GET_PTR(a) == JS_VALUE_GET_PTR(b); }
+
+static void track_rejection(JSContext *ctx, JSValueConst promise, JSValueConst reason, bool is_handled, void *opaque)
+{
+    (void)opaque;
+    if (!is_handled) {
+        if (unhandled_len == unhandled_cap) {
+            unhandled_cap = unhandled_cap ? unhandled_cap * 2 : 8;
+            unhandled = realloc(unhandled, unhandled_cap * sizeof *unhandled);
+        }
+        unhandled[unhandled_len++] = (struct unhandled){JS_DupValue(ctx, promise), JS_DupValue(ctx, reason)};
+        return;
+    }
+    for (uint32_t i = 0; i < unhandled_len; i++) {
+        if (same_object(unhandled[i].promise, promise)) {
+            JS_FreeValue(ctx, unhandled[i].promise);
+            JS_FreeValue(ctx, unhandled[i].reason);
+            memmove(&unhandled[i], &unhandled[i + 1], (--unhandled_len - i) * sizeof *unhandled);
+            return;
+        }
+    }
+}
+
+static int poll_interrupt(JSRuntime *rt, void *opaque)
+{
+    (void)rt;
+    (void)opaque;
+    return *(volatile uint32_t *)&cm_shared.interrupt != 0;
+}
+
+int cm_program_init(JSContext *ctx)
+{
+    JSRuntime *rt = JS_GetRuntime(ctx);
+    JS_SetHostPromiseRejectionTracker(rt, track_rejection, NULL);
+    JS_SetInterruptHandler(rt, poll_interrupt, NULL);
+    return 0;
+}
+
+static void publish_result(void)
+{
+    cm_shared.result_ptr = (uint32_t)(uintptr_t)result.data;
+    cm_shared.result_len = (uint32_t)result.len;
+}
+
+/* ---- failures -------------------------------------------------------------------------------- */
+
+static void put_property(JSContext *ctx, JSValueConst error, const char *name, bool *first)
+{
+    JSValue v;
+    if (!cm_engine_data_property(ctx, error, name, &v))
+        return;
+    if (JS_IsString(v)) {
+        size_t len;
+        const char *s = JS_ToCStringLen(ctx, &len, v);
+        cm_buf_puts(&result, *first ? "\"" : ",\"");
+        *first = false;
+        cm_buf_puts(&result, name);
+        cm_buf_puts(&result, "\":");
+        cm_buf_put_json_string(&result, s, len > 16384 ? 16384 : len, NULL);
+        JS_FreeCString(ctx, s);
+    }
+    JS_FreeValue(ctx, v);
+}
+
+/* Writes the failure record for a borrowed thrown value. Errors are read without running any code
+   of the program; other values are written as JSON. */
+static enum cm_status fail_with(JSContext *ctx, const char *kind, JSValueConst thrown)
+{
+    bool first = true;
+    cm_bridge_close(ctx);
+    cm_buf_puts(&result, "{\"kind\":\"");
+    cm_buf_puts(&result, kind);
+    cm_buf_puts(&result, "\",\"tool\":");
+    cm_buf_puts(&result, cm_bridge_is_tool_error(ctx, thrown, 0) ? "true" : "false");
+    if (JS_IsError(thrown)) {
+        cm_buf_puts(&result, ",\"error\":{");
+        put_property(ctx, thrown, "name", &first);
+        put_property(ctx, thrown, "message", &first);
+        put_property(ctx, thrown, "code", &first);
+        JSValue stack = cm_engine_error_stack(ctx, thrown);
+        if (JS_IsString(stack)) {
+            size_t len;
+            const char *s = JS_ToCStringLen(ctx, &len, stack);
+            cm_buf_puts(&result, first ? "\"stack\":" : ",\"stack\":");
+            cm_buf_put_json_string(&result, s, len > 4096 ? 4096 : len, NULL);
+            JS_FreeCString(ctx, s);
+        }
+        JS_FreeValue(ctx, stack);
+        cm_buf_putc(&result, '}');
+    } else {
+        cm_buf_puts(&result, ",\"thrown\":");
+        cm_buf value = {0};
+        if (cm_json_write(ctx, &value, thrown, NULL, false) != CM_JSON_OK || value.len > 16384) {
+            value.len = 0;
+            cm_buf_puts(&value, "\"[a value too large to show]\"");
+        }
+        cm_buf_put(&result, value.data, value.len);
+        cm_buf_free(&value);
+    }
+    cm_buf_putc(&result, '}');
+    publish_result();
+    return CM_FAILED;
+}
+
+static enum cm_status fail_with_exception(JSContext *ctx, const char *kind)
+{
+    JSValue error = JS_GetException(ctx);
+    enum cm_status status = CM_INTERRUPTED;
+    if (!cm_shared.interrupt)
+        status = fail_with(ctx, kind, error);
+    JS_FreeValue(ctx, error);
+    return status;
+}
+
+void cm_program_uncaught(JSContext *ctx)
+{
+    JSValue error = JS_GetException(ctx);
+    if (JS_VALUE_GET_TAG(uncaught) == JS_TAG_UNINITIALIZED)
+        uncaught = error;
+    else
+        JS_FreeValue(ctx, error);
+}
+
+/* ---- success --------------------------------------------------------------------------------- */
+
+static enum cm_status finish_with_value(JSContext *ctx)
+{
+    JSValue value = JS_PromiseResult(ctx, main_promise);
+    cm_buf json = {0}, lossy = {0};
+    cm_bridge_close(ctx);
+    enum cm_json r = cm_json_write(ctx, &json, value, &lossy, false);
+    JS_FreeValue(ctx, value);
+    if (r == CM_JSON_INTERRUPTED || cm_shared.interrupt)
+        return CM_INTERRUPTED;
+    enum cm_status status = CM_DONE;
+    if (json.len > cm_shared.output_limit - cm_shared.output_used) {
+        status = CM_FAILED;
+        size_t head = json.len < 200 ? json.len : 200;
+        while (head && ((unsigned char)json.data[head] & 0xC0) == 0x80)
+            head--; /* not in the middle of a character */
+        cm_buf_puts(&result, "{\"kind\":\"value_too_large\",\"bytes\":");
+        cm_buf_put_uint(&result, (uint32_t)json.len);
+        cm_buf_puts(&result, ",\"head\":");
+        cm_buf_put_json_string(&result, json.data, head, NULL);
+        cm_buf_putc(&result, '}');
+    } else {
+        cm_buf_puts(&result, "{\"value\":");
+        cm_buf_put(&result, json.data, json.len);
+        cm_buf_puts(&result, ",\"lossy\":[");
+        cm_buf_put(&result, lossy.data, lossy.len);
+        cm_buf_puts(&result, "]}");
+    }
+    cm_buf_free(&json);
+    cm_buf_free(&lossy);
+    publish_result();
+    return status;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static bool first_unhandled(uint32_t *index)
+{
+    for (uint32_t i = 0; i < unhandled_len; i++)
+        if (!same_object(unhandled[i].promise, main_promise)) {
+            *index = i;
+            return true;
+        }
+    return false;
+}
+
+static enum cm_status decide(JSContext *ctx)
+{
+    uint32_t i;
+    switch (JS_PromiseState(ctx, main_promise)) {
+    case JS_PROMISE_REJECTED: {
+        JSValue reason = JS_PromiseResult(ctx, main_promise);
+        enum cm_status status = fail_with(ctx, "exception", reason);
+        JS_FreeValue(ctx, reason);
+        return status;
+    }
+    case JS_PROMISE_FULFILLED:
+        cm_shared.returned = 1;
+        if (cm_shared.pending_calls)
+            return CM_IDLE; /* calls that were never awaited are drained first */
+        if (first_unhandled(&i))
+            return fail_with(ctx, "unhandled", unhandled[i].reason);
+        return finish_with_value(ctx);
+    default:
+        if (cm_shared.pending_calls || cm_shared.pending_timers || cm_shared.pending_yields)
+            return CM_IDLE;
+        if (first_unhandled(&i)) /* most likely the reason why nothing goes on */
+            return fail_with(ctx, "unhandled", unhandled[i].reason);
+        return fail_with(ctx, "deadlock", JS_UNDEFINED);
+    }
+}
+
+/* Runs jobs until there are none. */
+enum cm_status cm_program_run(JSContext *ctx)
+{
+    JSRuntime *rt = JS_GetRuntime(ctx);
+    for (;;) {
+        JSContext *job_ctx;
+        if (cm_shared.interrupt)
+            return CM_INTERRUPTED; /* whatever the program did with the exception */
+        if (JS_VALUE_GET_TAG(uncaught) != JS_TAG_UNINITIALIZED)
+            return fail_with(ctx, "exception", uncaught);
+        int r = JS_ExecutePendingJob(rt, &job_ctx);
+        if (r == 0)
+            return decide(ctx);
+        if (r < 0)
+            cm_program_uncaught(ctx);
+    }
+}
+
+enum cm_status cm_program_start(JSContext *ctx, const char *text, size_t len)
+{
+    JSValue function = cm_engine_compile(ctx, text, len, "program");
+    if (JS_IsException(function))
+        return fail_with_exception(ctx, "syntax");
+    main_promise = JS_Call(ctx, function, JS_UNDEFINED, 0, NULL);
+    JS_FreeValue(ctx, function);
+    if (JS_IsException(main_promise)) {
+        main_promise = JS_UNDEFINED;
+        return fail_with_exception(ctx, "exception");
+    }
+    return cm_program_run(ctx);
+}

@@ -1,0 +1,171 @@
+/* What the parts of the shim share. One guest per wasm instance, so state is static.
+   Ownership words in comments: "owned" must be freed by the receiver, "borrowed" must not,
+   "copied" means the callee keeps its own copy. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "quickjs.h"
+
+#ifdef __wasm__
+#define CM_EXPORT(name) __attribute__((export_name(#name)))
+#define CM_IMPORT(name) __attribute__((import_module("codemode"), import_name(#name)))
+#else /* a native build, for sanitizers: the harness links the imports */
+#define CM_EXPORT(name)
+#define CM_IMPORT(name)
+#endif
+
+/* ---- imports: all that the outside offers ---------------------------------------------- */
+
+/* milliseconds: clock 0 is wall time since 1970, clock 1 is monotonic */
+CM_IMPORT(now) double cm_import_now(int32_t clock);
+/* fills borrowed memory with host entropy */
+CM_IMPORT(random) void cm_import_random(void *ptr, uint32_t len);
+/* asks the run descriptor; returns the byte length of the JSON answer or -1 for none.
+   The answer stays with the host until cm_import_lookup_read copies it. */
+CM_IMPORT(lookup) int32_t cm_import_lookup(int32_t kind, const char *key, uint32_t key_len);
+CM_IMPORT(lookup_read) void cm_import_lookup_read(void *ptr);
+
+/* ---- constants shared with Python (a test compares them with guest.py) ------------------- */
+
+enum cm_status { CM_IDLE = 0, CM_DONE = 1, CM_FAILED = 2, CM_INTERRUPTED = 3 };
+
+/* why the guest was stopped for good; set just before a trap, so that no program can catch it */
+enum cm_stop { CM_STOP_NONE = 0, CM_STOP_MEMORY = 1, CM_STOP_OUTPUT = 2, CM_STOP_CALLS = 3, CM_STOP_ABORT = 4 };
+
+enum cm_lookup {
+    CM_LOOKUP_ALL_TOOLS = 0,  /* key unused      -> array of entries */
+    CM_LOOKUP_TOOL = 1,       /* convenience name -> id string */
+    CM_LOOKUP_TOOL_NAMES = 2, /* key unused      -> array of convenience names */
+    CM_LOOKUP_SERVER = 3,     /* MCP identifier  -> tree */
+    CM_LOOKUP_SERVERS = 4,    /* key unused      -> array of MCP identifiers */
+    CM_LOOKUP_API_LIST = 5,   /* prefix          -> {files: [...]} */
+    CM_LOOKUP_API_READ = 6,   /* path            -> {path, content} */
+    CM_LOOKUP_API = 7,        /* JSON array [server | null, ...$api arguments] -> {header, ...} */
+    CM_LOOKUP_NAMESPACES = 8, /* key unused      -> object of trees by global name */
+};
+
+enum cm_settle { CM_FULFILL = 0, CM_REJECT = 1 };
+
+#define CM_MAX_TIMERS 1000
+#define CM_MAX_DEPTH 200      /* nesting of a value that crosses */
+#define CM_MAX_LOSSY 100      /* lossy conversions listed for one value */
+#define CM_PAGE 4096
+
+/* The block both sides read and write; every field is 32 bits. Its address is cm_block(). */
+typedef struct {
+    /* written by the guest */
+    uint32_t stop;         /* enum cm_stop */
+    uint32_t out_ptr;      /* messages: JSON objects separated by commas */
+    uint32_t out_len;
+    uint32_t result_ptr;   /* the JSON of the value or of the failure */
+    uint32_t result_len;
+    uint32_t pending_calls;
+    uint32_t pending_timers;
+    uint32_t pending_yields;
+    uint32_t returned;     /* the program has returned, calls it never awaited are pending */
+    uint32_t heap_used;    /* bytes of pages in use, the booted image not counted */
+    uint32_t scratch_ptr;  /* memory that holds no state: patches go through it */
+    uint32_t scratch_len;
+    uint32_t patch_len;    /* bytes of the captured patch, at the start of the scratch memory */
+    uint32_t extents_ptr;  /* captured heap beyond the image: pairs of addresses [start, end) */
+    uint32_t extents_len;  /* number of pairs */
+    /* written by the host */
+    uint32_t interrupt;    /* not zero: stop at the next poll */
+    uint32_t memory_limit; /* bytes of heap above the booted image */
+    uint32_t output_limit; /* bytes of output and value of one leg */
+    uint32_t output_used;  /* the host sets it to 0 when a leg starts */
+    uint32_t call_limit;   /* nested calls in flight */
+    uint32_t message_limit; /* bytes of one call's arguments */
+} cm_block_t;
+
+extern cm_block_t cm_shared;
+extern JSContext *cm_ctx;
+
+/* ---- alloc.c: pages, the only allocator of the guest --------------------------------------- */
+
+void cm_alloc_seal(void);            /* boot is over: what is in use now does not count */
+uint32_t cm_alloc_used(void);        /* bytes of pages in use since then */
+void cm_alloc_each_range(void (*visit)(char *start, char *end));
+bool cm_alloc_in_heap(const char *p);
+char *cm_alloc_reserve(size_t n);
+void cm_alloc_zero_free(void);
+
+/* ends the guest; does not return */
+_Noreturn void cm_stop(enum cm_stop why);
+
+/* ---- engine.c: what needs QuickJS's internals ----------------------------------------------- */
+
+JSRuntime *cm_engine_runtime(void);
+JSValue cm_engine_compile(JSContext *ctx, const char *text, size_t len, const char *filename);
+void cm_engine_make_immortal(JSRuntime *rt);
+void cm_engine_scrub(JSRuntime *rt);
+void cm_engine_seed(JSContext *ctx, uint64_t seed);
+bool cm_engine_data_property(JSContext *ctx, JSValueConst obj, const char *name, JSValue *out);
+bool cm_engine_element(JSContext *ctx, JSValueConst array, uint32_t i, JSValue *out);
+JSValue cm_engine_error_stack(JSContext *ctx, JSValueConst error);
+void cm_engine_set_error_stack(JSContext *ctx, JSValueConst error, const char *stack);
+bool cm_engine_call_site(JSContext *ctx, int *line, int *column);
+int cm_engine_collection(JSContext *ctx, JSValueConst v, JSValue **items, uint32_t *count);
+const char *cm_engine_class_label(JSContext *ctx, JSValueConst v, uint32_t *bytes);
+JSValue cm_engine_boxed_value(JSContext *ctx, JSValueConst v);
+
+/* ---- capture.c: what a program changed ---------------------------------------------------------- */
+
+void cm_capture_seal(void);
+void cm_capture_diff(void);
+bool cm_capture_apply(uint32_t len);
+
+/* ---- json.c: values to JSON by the rules of the contract ------------------------------------ */
+
+typedef struct {
+    char *data;      /* owned; malloc */
+    size_t len, cap;
+} cm_buf;
+
+void cm_buf_put(cm_buf *b, const void *data, size_t len);
+void cm_buf_puts(cm_buf *b, const char *s);
+void cm_buf_putc(cm_buf *b, char c);
+void cm_buf_put_json_string(cm_buf *b, const char *utf8, size_t len, bool *replaced);
+void cm_buf_put_uint(cm_buf *b, uint32_t v);
+void cm_buf_free(cm_buf *b);
+
+enum cm_json { CM_JSON_OK = 0, CM_JSON_TOO_DEEP = 1, CM_JSON_INTERRUPTED = 2 };
+
+/* Appends the JSON of a borrowed value. `lossy` may be NULL; else it receives the elements of a
+   JSON array. With `strict` too deep a value is an error, without it becomes a lossy string. */
+enum cm_json cm_json_write(JSContext *ctx, cm_buf *out, JSValueConst v, cm_buf *lossy, bool strict);
+int cm_json_init(JSContext *ctx);
+
+/* ---- bridge.c: calls out, settlements in, output --------------------------------------------- */
+
+int cm_bridge_init(JSContext *ctx);
+/* one outgoing call; returns an owned promise */
+JSValue cm_bridge_call(JSContext *ctx, const char *method, const char *target, size_t target_len,
+                       int argc, JSValueConst *argv);
+JSValue cm_bridge_yield(JSContext *ctx, JSValueConst reason);
+JSValue cm_bridge_timer(JSContext *ctx, JSValueConst callback, double ms, int argc, JSValueConst *argv);
+void cm_bridge_clear_timer(JSContext *ctx, uint32_t id);
+/* counts against the output cap; the texts are borrowed JSON */
+void cm_bridge_output(JSContext *ctx, const char *type, const char *json, size_t len, size_t weight, const char *level);
+int cm_bridge_settle(JSContext *ctx, uint32_t id, enum cm_settle how, const char *json, size_t len);
+void cm_bridge_close(JSContext *ctx);   /* no call may be made any more */
+bool cm_bridge_is_tool_error(JSContext *ctx, JSValueConst v, int depth);
+/* an owned value from the run descriptor, JS_UNDEFINED where there is none */
+JSValue cm_bridge_lookup(JSContext *ctx, enum cm_lookup kind, const char *key, size_t len);
+
+/* ---- program.c: the life of one program ------------------------------------------------------- */
+
+int cm_program_init(JSContext *ctx);
+enum cm_status cm_program_start(JSContext *ctx, const char *text, size_t len);
+enum cm_status cm_program_run(JSContext *ctx);
+void cm_program_uncaught(JSContext *ctx); /* takes the pending exception as the run's failure */
+
+/* ---- api.c, views.c, web.c: what programs see --------------------------------------------------- */
+
+int cm_api_init(JSContext *ctx);
+int cm_views_init(JSContext *ctx);
+int cm_views_start(JSContext *ctx);
+int cm_web_init(JSContext *ctx);
+int cm_define_locked(JSContext *ctx, JSValueConst obj, const char *name, JSValue v);
+int cm_freeze_deep(JSContext *ctx, JSValueConst v);

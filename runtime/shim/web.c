@@ -1,0 +1,335 @@
+/* The parts of the web platform that need bytes or the host: TextEncoder, TextDecoder, crypto,
+   performance. URL, URLSearchParams and structuredClone are in prelude/. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "shim.h"
+
+static JSClassID encoder_class, decoder_class;
+static double time_origin; /* monotonic milliseconds when this leg's clock reads zero */
+static double time_before; /* what performance.now() had reached in earlier legs */
+
+/* ---- TextEncoder ---------------------------------------------------------------------------------- */
+
+/* Well-formed UTF-8 of a value's string form: lone surrogates become U+FFFD. Owned by out. */
+static bool put_utf8(JSContext *ctx, cm_buf *out, JSValueConst v)
+{
+    size_t len;
+    const char *s = JS_ToCStringLen(ctx, &len, v);
+    if (!s)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        if ((unsigned char)s[i] == 0xED && i + 2 < len && ((unsigned char)s[i + 1] & 0xE0) == 0xA0) {
+            cm_buf_put(out, "\xEF\xBF\xBD", 3);
+            i += 2;
+        } else {
+            cm_buf_putc(out, s[i]);
+        }
+    }
+    JS_FreeCString(ctx, s);
+    return true;
+}
+
+static JSValue construct(JSContext *ctx, JSValueConst new_target, JSClassID class)
+{
+    JSValue proto = JS_GetPropertyStr(ctx, new_target, "prototype");
+    if (JS_IsException(proto))
+        return proto;
+    JSValue obj = JS_IsObject(proto) ? JS_NewObjectProtoClass(ctx, proto, class) : JS_NewObjectClass(ctx, class);
+    JS_FreeValue(ctx, proto);
+    return obj;
+}
+
+static JSValue encoder_new(JSContext *ctx, JSValueConst new_target, int argc, JSValueConst *argv)
+{
+    return construct(ctx, new_target, encoder_class);
+}
+
+static JSValue encoder_encode(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    cm_buf bytes = {0};
+    if (JS_GetClassID(self) != encoder_class)
+        return JS_ThrowTypeError(ctx, "not a TextEncoder");
+    if (argc && !JS_IsUndefined(argv[0]) && !put_utf8(ctx, &bytes, argv[0]))
+        return JS_EXCEPTION;
+    JSValue r = JS_NewUint8ArrayCopy(ctx, (const uint8_t *)(bytes.data ? bytes.data : ""), bytes.len);
+    cm_buf_free(&bytes);
+    return r;
+}
+
+static JSValue encoder_encode_into(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    size_t room, written = 0, units = 0;
+    cm_buf bytes = {0};
+    if (JS_GetClassID(self) != encoder_class)
+        return JS_ThrowTypeError(ctx, "not a TextEncoder");
+    if (!put_utf8(ctx, &bytes, argv[0]))
+        return JS_EXCEPTION;
+    uint8_t *into = JS_GetUint8Array(ctx, &room, argv[1]); /* after put_utf8: that may run code */
+    if (!into) {
+        cm_buf_free(&bytes);
+        return JS_EXCEPTION;
+    }
+    while (written < bytes.len) {
+        unsigned char c = (unsigned char)bytes.data[written];
+        size_t n = c < 0x80 ? 1 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : 4;
+        if (written + n > room)
+            break;
+        memcpy(into + written, bytes.data + written, n);
+        written += n;
+        units += n == 4 ? 2 : 1;
+    }
+    cm_buf_free(&bytes);
+    JSValue r = JS_NewObject(ctx);
+    JS_DefinePropertyValueStr(ctx, r, "read", JS_NewInt64(ctx, (int64_t)units), JS_PROP_C_W_E);
+    JS_DefinePropertyValueStr(ctx, r, "written", JS_NewInt64(ctx, (int64_t)written), JS_PROP_C_W_E);
+    return r;
+}
+
+static JSValue get_encoding(JSContext *ctx, JSValueConst self) { return JS_NewString(ctx, "utf-8"); }
+
+/* ---- TextDecoder ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    bool fatal, keep_bom, started;
+    uint8_t tail[4]; /* an incomplete character at the end of a streamed chunk */
+    unsigned tail_len;
+} decoder;
+
+static void decoder_free(JSRuntime *rt, JSValueConst v) { free(JS_GetOpaque(v, decoder_class)); }
+
+static bool option(JSContext *ctx, JSValueConst options, const char *name)
+{
+    if (!JS_IsObject(options))
+        return false;
+    JSValue v = JS_GetPropertyStr(ctx, options, name);
+    bool on = JS_ToBool(ctx, v) == 1;
+    JS_FreeValue(ctx, v);
+    return on;
+}
+
+static JSValue decoder_new(JSContext *ctx, JSValueConst new_target, int argc, JSValueConst *argv)
+{
+    if (argc && !JS_IsUndefined(argv[0])) {
+        const char *label = JS_ToCString(ctx, argv[0]);
+        if (!label)
+            return JS_EXCEPTION;
+        bool known = !strcmp(label, "utf-8") || !strcmp(label, "utf8") || !strcmp(label, "UTF-8") || !strcmp(label, "UTF8");
+        if (!known)
+            JS_ThrowRangeError(ctx, "TextDecoder knows only utf-8, not \"%.40s\"", label);
+        JS_FreeCString(ctx, label);
+        if (!known)
+            return JS_EXCEPTION;
+    }
+    JSValue obj = construct(ctx, new_target, decoder_class);
+    if (JS_IsException(obj))
+        return obj;
+    decoder *d = calloc(1, sizeof *d);
+    d->fatal = argc > 1 && option(ctx, argv[1], "fatal");
+    d->keep_bom = argc > 1 && option(ctx, argv[1], "ignoreBOM");
+    JS_SetOpaque(obj, d);
+    return obj;
+}
+
+/* Length of the well-formed character at p, 0 if there is none, or -1 if it is cut off at the end.
+   *bad gets how many bytes an ill-formed start covers (the maximal subpart of the standard). */
+static int character(const uint8_t *p, size_t left, size_t *bad)
+{
+    uint8_t c = p[0], low = 0x80, high = 0xBF;
+    int need = c < 0x80 ? 1 : c >= 0xC2 && c <= 0xDF ? 2 : c >= 0xE0 && c <= 0xEF ? 3 : c >= 0xF0 && c <= 0xF4 ? 4 : 0;
+    *bad = 1;
+    if (need == 0)
+        return 0;
+    if (c == 0xE0) low = 0xA0;
+    if (c == 0xED) high = 0x9F;
+    if (c == 0xF0) low = 0x90;
+    if (c == 0xF4) high = 0x8F;
+    for (int i = 1; i < need; i++) {
+        if ((size_t)i >= left)
+            return -1;
+        if (p[i] < low || p[i] > high)
+            return 0;
+        low = 0x80, high = 0xBF;
+        *bad = (size_t)i + 1;
+    }
+    return need;
+}
+
+/* The bytes of an ArrayBuffer, typed array or DataView; false with an exception pending. */
+static bool view_bytes(JSContext *ctx, JSValueConst v, const uint8_t **data, size_t *len)
+{
+    size_t offset = 0, size = 0, per;
+    if (JS_IsArrayBuffer(v)) {
+        *data = JS_GetArrayBuffer(ctx, len, v);
+        return *data || *len == 0;
+    }
+    if (JS_GetTypedArrayType(v) < 0) {
+        JS_ThrowTypeError(ctx, "TextDecoder.decode needs an ArrayBuffer or a typed array");
+        return false;
+    }
+    JSValue buffer = JS_GetTypedArrayBuffer(ctx, v, &offset, &size, &per);
+    if (JS_IsException(buffer))
+        return false;
+    size_t total;
+    const uint8_t *base = JS_GetArrayBuffer(ctx, &total, buffer);
+    JS_FreeValue(ctx, buffer); /* v keeps it alive */
+    if (!base || offset + size > total) {
+        *data = NULL, *len = 0;
+        return true;
+    }
+    *data = base + offset, *len = size;
+    return true;
+}
+
+static JSValue decoder_decode(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    decoder *d = JS_GetOpaque2(ctx, self, decoder_class);
+    const uint8_t *data = NULL;
+    size_t len = 0, bad;
+    if (!d)
+        return JS_EXCEPTION;
+    bool stream = argc > 1 && option(ctx, argv[1], "stream");
+    if (argc && !JS_IsUndefined(argv[0]) && !view_bytes(ctx, argv[0], &data, &len))
+        return JS_EXCEPTION;
+    cm_buf in = {0}, out = {0};
+    cm_buf_put(&in, d->tail, d->tail_len);
+    cm_buf_put(&in, data ? (const char *)data : "", len);
+    d->tail_len = 0;
+    const uint8_t *p = (const uint8_t *)in.data;
+    for (size_t i = 0; i < in.len;) {
+        int n = character(p + i, in.len - i, &bad);
+        if (n > 0) {
+            bool bom = !d->started && !d->keep_bom && n == 3 && !memcmp(p + i, "\xEF\xBB\xBF", 3);
+            if (!bom)
+                cm_buf_put(&out, p + i, (size_t)n);
+            d->started = true;
+            i += (size_t)n;
+            continue;
+        }
+        if (n < 0 && stream) {
+            d->tail_len = (unsigned)(in.len - i);
+            memcpy(d->tail, p + i, d->tail_len);
+            break;
+        }
+        if (d->fatal) {
+            cm_buf_free(&in);
+            cm_buf_free(&out);
+            d->started = false;
+            return JS_ThrowTypeError(ctx, "the bytes are not well-formed UTF-8");
+        }
+        d->started = true;
+        cm_buf_put(&out, "\xEF\xBF\xBD", 3);
+        i += n < 0 ? in.len - i : bad;
+    }
+    if (!stream)
+        d->started = false;
+    JSValue r = JS_NewStringLen(ctx, out.data ? out.data : "", out.len);
+    cm_buf_free(&in);
+    cm_buf_free(&out);
+    return r;
+}
+
+static JSValue decoder_flag(JSContext *ctx, JSValueConst self, int which)
+{
+    decoder *d = JS_GetOpaque2(ctx, self, decoder_class);
+    return d ? JS_NewBool(ctx, which ? d->keep_bom : d->fatal) : JS_EXCEPTION;
+}
+
+/* ---- crypto, performance ----------------------------------------------------------------------------- */
+
+static JSValue random_uuid(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    uint8_t b[16];
+    char text[37];
+    cm_import_random(b, sizeof b);
+    b[6] = (b[6] & 0x0F) | 0x40;
+    b[8] = (b[8] & 0x3F) | 0x80;
+    snprintf(text, sizeof text, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2],
+             b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+    return JS_NewString(ctx, text);
+}
+
+static JSValue random_values(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    const uint8_t *data;
+    size_t len;
+    int type = JS_GetTypedArrayType(argv[0]);
+    if (type < 0 || type == JS_TYPED_ARRAY_FLOAT16 || type == JS_TYPED_ARRAY_FLOAT32 || type == JS_TYPED_ARRAY_FLOAT64)
+        return JS_ThrowTypeError(ctx, "crypto.getRandomValues needs an integer typed array");
+    if (!view_bytes(ctx, argv[0], &data, &len))
+        return JS_EXCEPTION;
+    if (len > 65536)
+        return JS_ThrowRangeError(ctx, "crypto.getRandomValues gives at most 65536 bytes at once");
+    if (len)
+        cm_import_random((void *)data, (uint32_t)len);
+    return JS_DupValue(ctx, argv[0]);
+}
+
+/* Runs on over the legs of a run; the time a program was suspended does not count. In steps of
+   0.1 ms: finer steps would only serve timing attacks. */
+static double elapsed(void) { return time_before + floor((cm_import_now(1) - time_origin) * 10) / 10; }
+
+static JSValue performance_now(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    return JS_NewFloat64(ctx, elapsed());
+}
+
+void cm_web_clock_start(void) { time_origin = cm_import_now(1); }
+void cm_web_clock_pause(void) { time_before = elapsed(), time_origin = cm_import_now(1); }
+
+static const JSCFunctionListEntry encoder_proto[] = {
+    JS_CFUNC_DEF("encode", 0, encoder_encode),
+    JS_CFUNC_DEF("encodeInto", 2, encoder_encode_into),
+    JS_CGETSET_DEF("encoding", get_encoding, NULL),
+    JS_PROP_STRING_DEF("[Symbol.toStringTag]", "TextEncoder", JS_PROP_CONFIGURABLE),
+};
+static const JSCFunctionListEntry decoder_proto[] = {
+    JS_CFUNC_DEF("decode", 0, decoder_decode),
+    JS_CGETSET_DEF("encoding", get_encoding, NULL),
+    JS_CGETSET_MAGIC_DEF("fatal", decoder_flag, NULL, 0),
+    JS_CGETSET_MAGIC_DEF("ignoreBOM", decoder_flag, NULL, 1),
+    JS_PROP_STRING_DEF("[Symbol.toStringTag]", "TextDecoder", JS_PROP_CONFIGURABLE),
+};
+static const JSCFunctionListEntry crypto_methods[] = {
+    JS_CFUNC_DEF("randomUUID", 0, random_uuid),
+    JS_CFUNC_DEF("getRandomValues", 1, random_values),
+};
+static const JSCFunctionListEntry performance_methods[] = {JS_CFUNC_DEF("now", 0, performance_now)};
+
+#define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
+#define WEB_PROP (JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE)
+
+static void define_class(JSContext *ctx, JSValueConst global, const char *name, JSClassID *id, JSClassDef *def,
+                         JSCFunction *ctor, const JSCFunctionListEntry *entries, int count)
+{
+    JSRuntime *rt = JS_GetRuntime(ctx);
+    JS_NewClassID(rt, id);
+    JS_NewClass(rt, *id, def);
+    JSValue proto = JS_NewObject(ctx);
+    JS_SetPropertyFunctionList(ctx, proto, entries, count);
+    JSValue f = JS_NewCFunction2(ctx, ctor, name, 0, JS_CFUNC_constructor, 0);
+    JS_SetConstructor(ctx, f, proto);
+    JS_SetClassProto(ctx, *id, proto);
+    JS_DefinePropertyValueStr(ctx, global, name, f, WEB_PROP);
+}
+
+static void define_object(JSContext *ctx, JSValueConst global, const char *name, const JSCFunctionListEntry *entries, int count)
+{
+    JSValue obj = JS_NewObject(ctx);
+    JS_SetPropertyFunctionList(ctx, obj, entries, count);
+    JS_DefinePropertyValueStr(ctx, global, name, obj, WEB_PROP);
+}
+
+int cm_web_init(JSContext *ctx)
+{
+    static JSClassDef encoder_def = {.class_name = "TextEncoder"};
+    static JSClassDef decoder_def = {.class_name = "TextDecoder", .finalizer = decoder_free};
+    JSValue global = JS_GetGlobalObject(ctx);
+    define_class(ctx, global, "TextEncoder", &encoder_class, &encoder_def, encoder_new, encoder_proto, COUNT(encoder_proto));
+    define_class(ctx, global, "TextDecoder", &decoder_class, &decoder_def, decoder_new, decoder_proto, COUNT(decoder_proto));
+    define_object(ctx, global, "crypto", crypto_methods, COUNT(crypto_methods));
+    define_object(ctx, global, "performance", performance_methods, COUNT(performance_methods));
+    JS_FreeValue(ctx, global);
+    return 0;
+}
