@@ -1,0 +1,68 @@
+"""What confinement reports: one `Layer` per mechanism, and what the layers amount to together. Pure.
+
+A layer that the system lacks is reported, never raised. Whether a gap stops the engine is its configuration's
+choice, answered by `unmet`: some guarantees have two mechanisms, and one of them is enough.
+"""
+
+import errno
+from collections.abc import Callable, Iterable
+from typing import Final, Literal
+
+import msgspec
+
+Status = Literal["active", "missing", "failed"]
+
+
+class Layer(msgspec.Struct, frozen=True):
+    """`missing`: this system has no such mechanism. `failed`: it has, and said no; `detail` says why."""
+
+    name: str
+    status: Status
+    detail: str
+
+
+# Each guarantee and the layers that give it; any one of them is enough.
+GUARANTEES: Final[dict[str, tuple[str, ...]]] = {
+    "no inherited descriptors": ("descriptors",),
+    "no inherited environment": ("environment",),
+    "no new privileges": ("no_new_privs",),
+    "no network": ("namespaces", "seccomp"),
+    "dies with its parent": ("death_signal",),
+    "not readable by other processes": ("not_dumpable",),
+    "no file by path": ("landlock",),
+    "no capabilities": ("capabilities",),
+    "bounded resources": ("limits",),
+    "no new executable memory": ("no_new_code", "seccomp"),
+    "few system calls": ("seccomp",),
+}
+
+# How a kernel says that it was built or booted without something, or before it existed.
+_ABSENT: Final = frozenset({errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL})
+
+
+def attempt(name: str, act: Callable[[], str]) -> Layer:
+    """Run one measure: its own words for what it did, or the system's for why not."""
+    try:
+        return Layer(name, "active", act())
+    except OSError as error:
+        status: Status = "missing" if error.errno in _ABSENT else "failed"
+        return Layer(name, status, error.strerror or str(error))
+
+
+def combine(*reports: Iterable[Layer]) -> list[Layer]:
+    """One report of several stages: a layer applied twice is as good as its worse half."""
+    combined: dict[str, Layer] = {}
+    for report in reports:
+        for layer in report:
+            earlier = combined.get(layer.name)
+            if earlier is None or (earlier.status == "active" and layer.status != "active"):
+                combined[layer.name] = layer
+            elif earlier.status == layer.status == "active" and earlier.detail != layer.detail:
+                combined[layer.name] = Layer(layer.name, "active", f"{earlier.detail}; {layer.detail}")
+    return list(combined.values())
+
+
+def unmet(layers: Iterable[Layer]) -> list[str]:
+    """The guarantees that no active layer gives."""
+    active = {layer.name for layer in layers if layer.status == "active"}
+    return [guarantee for guarantee, names in GUARANTEES.items() if active.isdisjoint(names)]
