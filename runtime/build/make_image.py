@@ -24,7 +24,7 @@ RUNTIME = Path(__file__).resolve().parent.parent
 IMAGE = RUNTIME / "codemode_runtime" / "image"
 SHIM, PRELUDE = RUNTIME / "shim", RUNTIME / "prelude"
 ENGINE_FILES = ("libregexp.c", "libunicode.c", "dtoa.c")  # quickjs.c itself is included by shim/engine.c
-STACK_BYTES = 1 << 20
+STACK_BYTES = 3 << 20
 FLAGS = (
     "-target", "wasm32-wasi", "-mexec-model=reactor", "-O3", "-msimd128", "-s", "-DNDEBUG", "-D_GNU_SOURCE",
     "-D_WASI_EMULATED_SIGNAL", "-D_WASI_EMULATED_PROCESS_CLOCKS", "-lwasi-emulated-signal",

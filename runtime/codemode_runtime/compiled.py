@@ -16,7 +16,7 @@ from pathlib import Path
 
 import wasmtime
 
-from codemode_runtime.image import Image, ImageUnavailable
+from codemode_runtime.image import Image, ImageUnavailable, default_cache
 from codemode_runtime.wasm import Machine, new_engine
 
 
@@ -27,11 +27,6 @@ def load_machine(image: Image, cache: Path | None = None) -> Machine:
         return Machine(engine, _load(engine, image, cache or default_cache()))
     except wasmtime.WasmtimeError as error:
         raise ImageUnavailable(f"the guest image does not load: {error}") from None
-
-
-def default_cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "codemode" / "compiled"
 
 
 def is_cached(image: Image, cache: Path | None = None) -> bool:

@@ -1,13 +1,16 @@
-"""Deltas: the bytes of a paused guest, as the difference to its pristine image. Pure.
+"""Deltas: the bytes of a paused guest, as the difference to its pristine image.
 
-A delta holds the guest's own patch against the image (opaque here) and extents of heap beyond it.
-`decode` accepts any bytes and either answers or raises DeltaRefused. Whether the bytes are authentic is
-the snapshot envelope's concern; whatever they are, they are only ever written into a guest's memory.
+A delta holds the guest's own patch against the image (opaque here) and extents of heap beyond it. Both
+directions stream between linear memory and the compressed bytes: a copy of a large heap in between would
+cost more in page faults than compressing it does. `open_delta` accepts any bytes and either answers or
+raises DeltaRefused, and so does reading from it. Whether the bytes are authentic is the snapshot envelope's
+concern; whatever they are, they are only ever written into a guest's memory.
 """
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -30,29 +33,38 @@ class DeltaRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Consecutive pages from `page` on."""
+    """Whole pages from `page` on; `data` may be a view of memory that only has to live while encoding."""
 
     page: int
-    data: bytes
+    data: bytes | memoryview
 
 
-@dataclass(frozen=True, slots=True)
-class Delta:
-    memory_bytes: int
-    patch: bytes
-    extents: tuple[Extent, ...]
+def encode(memory_bytes: int, patch: bytes, extents: Sequence[Extent], build_id: str) -> bytes:
+    table = b"".join(_EXTENT.pack(e.page, len(e.data) // PAGE) for e in extents)
+    size = len(table) + len(patch) + sum(len(e.data) for e in extents)
+    header = _HEADER.pack(
+        _MAGIC, _VERSION, bytes.fromhex(build_id), memory_bytes >> 16, len(patch), len(extents), size
+    )
+    level = 3 if size < _FAST_ABOVE else -1
+    packer = zstandard.ZstdCompressor(level=level).compressobj(size=size)
+    parts = [header, packer.compress(table + patch), *(packer.compress(e.data) for e in extents), packer.flush()]
+    return b"".join(parts)
 
 
-def encode(delta: Delta, build_id: str) -> bytes:
-    table = [_EXTENT.pack(e.page, len(e.data) // PAGE) for e in delta.extents]
-    payload = b"".join((*table, delta.patch, *(e.data for e in delta.extents)))
-    sizes = delta.memory_bytes >> 16, len(delta.patch), len(delta.extents), len(payload)
-    header = _HEADER.pack(_MAGIC, _VERSION, bytes.fromhex(build_id), *sizes)
-    level = 3 if len(payload) < _FAST_ABOVE else -1
-    return header + zstandard.ZstdCompressor(level=level, write_content_size=True).compress(payload)
+class OpenDelta:
+    """A delta whose head has been read. Call `read_extent` once for each of `extents`, in order."""
+
+    def __init__(self, memory_bytes: int, patch: bytes, extents: list[tuple[int, int]], rest: _Payload) -> None:
+        self.memory_bytes = memory_bytes
+        self.patch = patch
+        self.extents = extents  # first page, pages
+        self._rest = rest
+
+    def read_extent(self, into: memoryview) -> None:
+        self._rest.read_into(into)
 
 
-def decode(data: bytes, build_id: str, max_memory: int = MAX_MEMORY) -> Delta:
+def open_delta(data: bytes, build_id: str, max_memory: int = MAX_MEMORY) -> OpenDelta:
     """Raises DeltaRefused for anything that `encode` did not make for this build."""
     if len(data) < _HEADER.size:
         raise DeltaRefused("too short")
@@ -62,30 +74,35 @@ def decode(data: bytes, build_id: str, max_memory: int = MAX_MEMORY) -> Delta:
     if build != bytes.fromhex(build_id):
         raise DeltaRefused("made by another build of the guest")
     memory = pages64 << 16
-    table_end = count * _EXTENT.size
-    if memory > max_memory or size > 2 * memory or table_end + patch > size:
+    if memory > max_memory or size > 2 * memory or count * _EXTENT.size + patch > size:
         raise DeltaRefused("larger than a guest may be")
-    payload = _decompress(data[_HEADER.size :], size)
-    table = [_EXTENT.unpack_from(payload, at) for at in range(0, table_end, _EXTENT.size)]
-    _check_table(table, memory, size - table_end - patch)
-    extents: list[Extent] = []
-    at = table_end + patch
-    for page, pages in table:
-        extents.append(Extent(page, payload[at : at + pages * PAGE]))
-        at += pages * PAGE
-    return Delta(memory, payload[table_end : table_end + patch], tuple(extents))
+    payload = _Payload(memoryview(data)[_HEADER.size :])
+    table = list(_EXTENT.iter_unpack(payload.read(count * _EXTENT.size)))
+    _check_table(table, memory, size - count * _EXTENT.size - patch)
+    return OpenDelta(memory, payload.read(patch), table, payload)
 
 
-def _decompress(data: bytes, size: int) -> bytes:
-    try:
-        if zstandard.frame_content_size(data) != size:
-            raise DeltaRefused("damaged")
-        payload = zstandard.ZstdDecompressor().decompress(data, max_output_size=size, allow_extra_data=False)
-    except zstandard.ZstdError:
-        raise DeltaRefused("damaged") from None
-    if len(payload) != size:
-        raise DeltaRefused("cut off")
-    return payload
+class _Payload:
+    """The decompressed bytes, read in order; whatever is wrong with them is a refusal."""
+
+    def __init__(self, data: memoryview) -> None:
+        self._reader = zstandard.ZstdDecompressor().stream_reader(data)
+
+    def read(self, size: int) -> bytes:
+        buffer = bytearray(size)
+        self.read_into(memoryview(buffer))
+        return bytes(buffer)
+
+    def read_into(self, into: memoryview) -> None:
+        done = 0
+        while done < len(into):
+            try:
+                got = self._reader.readinto(into[done:])
+            except zstandard.ZstdError:
+                raise DeltaRefused("damaged") from None
+            if not got:
+                raise DeltaRefused("cut off")
+            done += got
 
 
 def _check_table(table: list[tuple[int, int]], memory: int, body: int) -> None:

@@ -7,16 +7,15 @@ layout and the numbers below are its (tests/runtime/test_abi.py compares them wi
 
 from __future__ import annotations
 
-import enum
 import os
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from codemode_runtime import delta as deltas
-from codemode_runtime.delta import PAGE, Delta, DeltaRefused, Extent
+from codemode_runtime.delta import PAGE, DeltaRefused, Extent
 from codemode_runtime.image import Image
+from codemode_runtime.shapes import Descriptor, EmptyDescriptor, Limits, Lookup, Settlement, Stop
 from codemode_runtime.wasm import GuestTrap, Instance, Machine, OutOfBounds
 
 _BLOCK = struct.Struct("<15I")
@@ -26,65 +25,6 @@ _SETTLEMENT = struct.Struct("<III")
 _RANGE = struct.Struct("<II")
 # room in linear memory for what is not heap: fragmentation at the end, growth in steps
 _SLACK = 8 << 20
-
-
-class Lookup(enum.IntEnum):
-    """What the guest may ask of the run descriptor; the answers are JSON."""
-
-    ALL_TOOLS = 0
-    TOOL = 1
-    TOOL_NAMES = 2
-    SERVER = 3
-    SERVERS = 4
-    API_LIST = 5
-    API_READ = 6
-    API = 7
-    NAMESPACES = 8
-
-
-class Stop(enum.IntEnum):
-    """Why a guest was ended where no program can catch it."""
-
-    ENGINE = 0  # a trap that is none of ours: a defect of the engine
-    MEMORY = 1
-    OUTPUT = 2
-    CALLS = 3
-    ABORT = 4  # the engine's own abort(): a broken invariant
-    STACK = 5
-
-
-class Descriptor(Protocol):
-    """What a run offers its program; see runtime/README.md for the shape of each answer."""
-
-    @property
-    def has_namespaces(self) -> bool: ...
-    def lookup(self, kind: Lookup, key: str) -> bytes | None: ...
-
-
-class EmptyDescriptor:
-    """A run without tools."""
-
-    has_namespaces = False
-
-    def lookup(self, kind: Lookup, key: str) -> bytes | None:  # noqa: ARG002 - the protocol's shape
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    memory_bytes: int = 64 << 20
-    output_bytes: int = 64 << 10
-    pending_calls: int = 16
-    message_bytes: int = 16 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Settlement:
-    """The end of one piece of host work. `json` is the value, or {name, message, code, data} if rejected."""
-
-    id: int
-    json: bytes = b"null"
-    rejected: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +85,16 @@ class Guest:
         self._instance: Instance = machine.instantiate(room, self._look_up)
         self._set_limits(limits)
 
+    def configure(self, limits: Limits, descriptor: Descriptor) -> None:
+        """For a guest made before its run was known; memory stays within what it was made with."""
+        self._descriptor = descriptor
+        self._set_limits(limits)
+
+    def warm(self, hot: Sequence[tuple[int, int]]) -> None:
+        """Makes pages its own now that a program would dirty later, while nobody waits."""
+        for at, size in hot:
+            self._instance.populate(at, size)
+
     def start(self, program: str) -> Outcome:
         """Compiles and runs the text as the body of a strict async function."""
         code = program.encode(errors="replace")
@@ -171,19 +121,20 @@ class Guest:
         for start, end in _RANGE.iter_unpack(plan):
             if start % PAGE or end % PAGE or start >= end:
                 raise OutOfBounds(f"capture range {start:#x}-{end:#x}")
-            extents.append(Extent(start // PAGE, self._instance.read(start, end - start)))
+            extents.append(Extent(start // PAGE, self._instance.view(start, end - start)))
         patch = self._instance.read(patch_at, patch_len)
-        return deltas.encode(Delta(self._instance.size(), patch, tuple(extents)), self._build_id)
+        return deltas.encode(self._instance.size(), patch, extents, self._build_id)
 
     def restore(self, delta: bytes, limits: Limits) -> None:
         """Puts a captured state into this fresh VM. Raises DeltaRefused, or MemoryError over the limit."""
-        found = deltas.decode(delta, self._build_id)
+        found = deltas.open_delta(delta, self._build_id)
         self._instance.grow_to(found.memory_bytes)
-        for extent in found.extents:
-            self._instance.write(extent.page * PAGE, extent.data)
         scratch, room = self._read_block()[10:12]
         if len(found.patch) > room:
             raise DeltaRefused("its patch is too large")
+        for page, pages in found.extents:
+            self._instance.populate(page * PAGE, pages * PAGE)
+            found.read_extent(self._instance.view(page * PAGE, pages * PAGE))
         self._instance.write(scratch, found.patch)
         if self._instance.call(b"cm_restore", len(found.patch), _seed()):
             raise DeltaRefused("its patch is damaged")
@@ -196,6 +147,9 @@ class Guest:
     def read_messages(self) -> bytes:
         """What has been sent so far, as a JSON array; safe from another thread while the guest runs."""
         return self._messages(self._read_block())
+
+    def read_memory(self) -> bytes:
+        return self._instance.read(0, self._instance.size())
 
     def close(self) -> None:
         self._instance.close()
@@ -249,6 +203,31 @@ class Guest:
 
     def _messages(self, block: tuple[int, ...]) -> bytes:
         return b"[" + self._instance.read(block[1], block[2]) + b"]"
+
+
+# Touches what most programs touch: closures, objects, strings, a call in flight, its settlement.
+_SAMPLE = """const seen = { list: [1, 'a'], at: new Date(0) };
+const call = async (id) => { const r = await tools.call(id, { id, seen }); return { ...r, n: String(id) }; };
+const all = await Promise.all(['a', 'b'].map((id) => call(id))); return all.map((r) => r.n).join(`-${all.length}`);"""
+
+
+def find_hot_pages(machine: Machine, image: Image) -> tuple[tuple[int, int], ...]:
+    """The memory (address, bytes) that a sample program dirties, for `warm`. Once per process tree."""
+    guest = Guest(machine, image, Limits())
+    before = guest.read_memory()
+    guest.start(_SAMPLE)
+    guest.deliver([Settlement(1, b'{"value": 1}'), Settlement(2, b'{"value": [2]}')])
+    after = guest.read_memory()
+    guest.close()
+    runs: list[tuple[int, int]] = []
+    for at in range(0, len(before), PAGE):
+        if before[at : at + PAGE] == after[at : at + PAGE]:
+            continue
+        if runs and sum(runs[-1]) == at:
+            runs[-1] = (runs[-1][0], runs[-1][1] + PAGE)
+        else:
+            runs.append((at, PAGE))
+    return tuple(runs)
 
 
 def _seed() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import msgspec
@@ -46,3 +47,9 @@ def load(folder: Path = FOLDER) -> Image:
     if hashlib.sha256(wasm).hexdigest() != manifest.sha256:
         raise ImageUnavailable("the guest image is damaged (its hash differs from its manifest): build it again")
     return Image(manifest.build_id, manifest.block, manifest.memory_bytes, wasm)
+
+
+def default_cache() -> Path:
+    """Where machine code made from the image is kept for this user. Here, as the host must name it too."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "codemode" / "compiled"

@@ -20,12 +20,19 @@ from wasmtime import _bindings as raw  # pyright: ignore[reportPrivateUsage] - s
 
 Lookup = Callable[[int, str], bytes | None]
 
-# QuickJS watches its own stack (256 KiB of linear memory); compiled code uses more native stack per
-# frame than that. With these two, deep recursion is a RangeError of the program and never a trap.
-WASM_STACK = 12 << 20
-NATIVE_STACK = 64 << 20
+# QuickJS watches its own stack (2 MiB of linear memory); compiled code uses up to ten times that of native
+# stack. With these two, deep recursion is a RangeError of the program and never a trap.
+WASM_STACK = 48 << 20
+NATIVE_STACK = 96 << 20
 PAGE = 4096
 WASM_PAGE = 65536
+
+
+# A page fault costs microseconds, a thousand pages in one call not much more. Kernels before 5.14 refuse
+# (EINVAL), and the pages are then faulted in one by one as ever.
+_POPULATE_WRITE = 23
+_madvise = ctypes.CDLL(None, use_errno=True).madvise
+_madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
 
 class GuestTrap(Exception):
@@ -45,30 +52,32 @@ def new_engine() -> wasmtime.Engine:
     config = wasmtime.Config()
     config.cranelift_opt_level = "speed"
     config.memory_init_cow = True
+    stack = min(WASM_STACK, _native_stack() - (4 << 20))
     # max_wasm_stack above this would abort the process; the setter is missing from Config
-    raw.wasmtime_config_async_stack_size_set(config.ptr(), WASM_STACK + (1 << 20))
-    config.max_wasm_stack = WASM_STACK
+    raw.wasmtime_config_async_stack_size_set(config.ptr(), stack + (1 << 20))
+    config.max_wasm_stack = stack
     return wasmtime.Engine(config)
 
 
-def ensure_native_stack() -> None:
-    """Lets the main thread's stack grow to what WASM_STACK needs; Linux honours it while running.
+def _native_stack() -> int:
+    """Lets the main thread's stack grow as far as it may; Linux honours that while the process runs.
 
-    Other threads get their stack when they start: use threading.stack_size(NATIVE_STACK) for those.
+    A max_wasm_stack beyond the real stack would be a crash. Other threads get their stack when they
+    start: use threading.stack_size(NATIVE_STACK) for those that run guests.
     """
     if threading.current_thread() is not threading.main_thread():
-        return
+        return NATIVE_STACK
     soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
-    if soft != resource.RLIM_INFINITY and soft < NATIVE_STACK:
-        want = NATIVE_STACK if hard == resource.RLIM_INFINITY else min(NATIVE_STACK, hard)
+    want = NATIVE_STACK if hard == resource.RLIM_INFINITY else min(NATIVE_STACK, hard)
+    if soft != resource.RLIM_INFINITY and soft < want:
         resource.setrlimit(resource.RLIMIT_STACK, (want, hard))
+    return want
 
 
 class Machine:
     """A compiled guest that can be instantiated any number of times, one after the other."""
 
     def __init__(self, engine: wasmtime.Engine, module: wasmtime.Module) -> None:
-        ensure_native_stack()
         self._engine = engine
         self._module = module
         linker = wasmtime.Linker(engine)
@@ -200,9 +209,19 @@ class Instance:
         self.check(at, size)
         return ctypes.string_at(self.base + at, size)
 
+    def view(self, at: int, size: int) -> memoryview:
+        """Memory in place, both ways; not to be used once the guest is closed."""
+        self.check(at, size)
+        return memoryview((ctypes.c_char * size).from_address(self.base + at)).cast("B")
+
     def write(self, at: int, data: bytes) -> None:
         self.check(at, len(data))
         ctypes.memmove(self.base + at, data, len(data))
+
+    def populate(self, at: int, size: int) -> None:
+        """Maps whole pages now that will be written; only ever a matter of speed."""
+        self.check(at, size)
+        _madvise(self.base + at, size, _POPULATE_WRITE)
 
     def look_up(self, kind: int, at: int, size: int) -> int:
         answer = self._lookup(kind, self.read(at, size).decode(errors="replace"))

@@ -12,7 +12,7 @@ JSContext *cm_ctx;
 static JSRuntime *rt;
 static JSValue internal; /* what the prelude files share; dropped before programs run */
 
-#define JS_STACK_BYTES (256 * 1024)
+#define JS_STACK_BYTES (2 * 1024 * 1024)
 
 _Noreturn void cm_stop(enum cm_stop why)
 {

@@ -44,7 +44,7 @@ static uint32_t touched;      /* pages from here on were never handed out: still
 static uint32_t reserved = UINT32_MAX; /* first page of the run that holds no state */
 
 #ifdef __wasm__
-extern char __heap_base, __data_end;
+extern char __heap_base, __global_base, __data_end;
 static char *heap_base(void) { return (char *)(((uintptr_t)&__heap_base + CM_PAGE - 1) & ~(uintptr_t)(CM_PAGE - 1)); }
 
 /* Makes room for n more pages; memory grows in steps so that small programs ask rarely. */
@@ -315,12 +315,12 @@ static void scrub_slab(slab *s)
 }
 
 /* Calls back for each stretch of memory that holds state: statics without the unused part of the
-   page map, and heap pages in use. The stack lies between the two and is empty whenever no call is
-   on it. Ascending; stretches of heap are whole pages. */
+   page map, and heap pages in use. The stack lies below both and is empty whenever no call is on it.
+   Ascending; stretches of heap are whole pages. */
 void cm_alloc_each_range(void (*visit)(char *start, char *end))
 {
     char *map_unused = (char *)&page_map[heap_pages], *map_end = (char *)&page_map[MAX_PAGES];
-    visit((char *)1024, map_unused);
+    visit(&__global_base, map_unused);
     visit(map_end, &__data_end);
     uint32_t start = 0, end = 0;
     for (uint32_t p = 0; p < heap_pages; p += span(p)) {

@@ -1,0 +1,70 @@
+"""What a run is made of, as data that host and worker both know: limits, settlements, lookups.
+
+Loads nothing of WebAssembly, so that the host can import it.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Lookup(enum.IntEnum):
+    """What the guest may ask of the run descriptor; the answers are JSON."""
+
+    ALL_TOOLS = 0
+    TOOL = 1
+    TOOL_NAMES = 2
+    SERVER = 3
+    SERVERS = 4
+    API_LIST = 5
+    API_READ = 6
+    API = 7
+    NAMESPACES = 8
+
+
+class Stop(enum.IntEnum):
+    """Why a guest was ended where no program can catch it."""
+
+    ENGINE = 0  # a trap that is none of ours: a defect of the engine
+    MEMORY = 1
+    OUTPUT = 2
+    CALLS = 3
+    ABORT = 4  # the engine's own abort(): a broken invariant
+    STACK = 5
+    MESSAGES = 6  # more sent at once than crosses
+
+
+class Descriptor(Protocol):
+    """What a run offers its program; see runtime/README.md for the shape of each answer."""
+
+    @property
+    def has_namespaces(self) -> bool: ...
+    def lookup(self, kind: Lookup, key: str) -> bytes | None: ...
+
+
+class EmptyDescriptor:
+    """A run without tools."""
+
+    has_namespaces = False
+
+    def lookup(self, kind: Lookup, key: str) -> bytes | None:  # noqa: ARG002 - the protocol's shape
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    memory_bytes: int = 64 << 20
+    output_bytes: int = 64 << 10
+    pending_calls: int = 16
+    message_bytes: int = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """The end of one piece of host work. `json` is the value, or {name, message, code, data} if rejected."""
+
+    id: int
+    json: bytes = b"null"
+    rejected: bool = False
