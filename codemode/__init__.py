@@ -1,1 +1,71 @@
-"""The control plane: what hosts plug in. Loads neither wasmtime nor a parser: those live in workers."""
+"""The control plane: what hosts plug in. Loads neither wasmtime nor a parser: those live in workers.
+
+Names are loaded when they are first used, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from codemode.blocking import BlockingEngine, run
+    from codemode.config import CodeModeConfig, ConfigError, EngineSettings, load_config, read_config
+    from codemode.contract import CodeModeResult, Completed, Failed, Waiting, to_envelope
+    from codemode.engine import Engine
+    from codemode.tools import CallContext, Tool, ToolError, ToolHints, tool
+
+_HOME = {
+    "BlockingEngine": "blocking",
+    "run": "blocking",
+    "CodeModeConfig": "config",
+    "ConfigError": "config",
+    "EngineSettings": "config",
+    "load_config": "config",
+    "read_config": "config",
+    "CodeModeResult": "contract",
+    "Completed": "contract",
+    "Failed": "contract",
+    "Waiting": "contract",
+    "to_envelope": "contract",
+    "Engine": "engine",
+    "CallContext": "tools",
+    "Tool": "tools",
+    "ToolError": "tools",
+    "ToolHints": "tools",
+    "tool": "tools",
+}
+
+__all__ = [
+    "BlockingEngine",
+    "CallContext",
+    "CodeModeConfig",
+    "CodeModeResult",
+    "Completed",
+    "ConfigError",
+    "Engine",
+    "EngineSettings",
+    "Failed",
+    "Tool",
+    "ToolError",
+    "ToolHints",
+    "Waiting",
+    "load_config",
+    "read_config",
+    "run",
+    "to_envelope",
+    "tool",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'codemode' has no attribute {name!r}")
+    value = getattr(import_module(f"codemode.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,4 +1,7 @@
-"""Hatchling build hook: a wheel carries the guest image, so that installing it needs no compiler."""
+"""Hatchling build hook: a wheel carries the guest image, so that installing it needs no compiler.
+
+Runs for editable installs too: `pip install -e .` alone leaves a working clone.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 class GuestImageHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - the interface's shape
-        if self.target_name != "wheel":
-            return
-        from make_image import BuildError, build  # noqa: PLC0415 - its folder is put on the path above
+        from make_image import BuildError, build  # its folder is put on the path above
 
         try:
-            build(lambda text: self.app.display_info(text))
-        except BuildError as error:
+            build(say=self.app.display_info)
+        except (BuildError, OSError) as error:
             self.app.abort(f"cannot build the guest image: {error}")
-        build_data["pure_python"] = True

@@ -1,7 +1,8 @@
 """Builds the guest image: fetch QuickJS-NG, compile it with the shim, boot it, write the memory back.
 
-`python runtime/build/make_image.py` from a clone; hatch_hook.py calls `build` for wheels. Does nothing
-when the image on disk was made from the same inputs. Two builds give the same bytes.
+`python runtime/build/make_image.py [folder]` from a clone; hatch_hook.py calls `build` for wheels. Does
+nothing when the image on disk was made from the same inputs. Two builds give the same bytes, wherever and
+whenever they run.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import source
 import wasm_binary
-from source import BuildError
+from source import QUICKJS, BuildError, write_whole
 
 RUNTIME = Path(__file__).resolve().parent.parent
 IMAGE = RUNTIME / "codemode_runtime" / "image"
@@ -32,32 +34,31 @@ FLAGS = (
 )  # fmt: skip
 
 
-def build(say: Any = print) -> Path:
-    """Makes IMAGE up to date and returns it. Raises BuildError with one clear sentence."""
+def build(folder: Path = IMAGE, say: Callable[[str], None] = print) -> None:
+    """Makes the image in `folder` up to date. Raises BuildError."""
     inputs = _inputs()
-    manifest = IMAGE / "manifest.json"
+    manifest = folder / "manifest.json"
     if _is_current(manifest, inputs):
-        return IMAGE
+        return
     say("building the guest image (QuickJS-NG to WebAssembly, about a minute the first time) …")
-    engine = source.fetch(_cache())
+    engine = source.fetch(QUICKJS, _cache())
     with tempfile.TemporaryDirectory() as scratch:
         wasm = _compile(engine, Path(scratch))
     image, layout = _boot(wasm)
-    digest = hashlib.sha256(image).hexdigest()
+    digest = _digest(image)
     facts = {"buildId": digest[:32], "sha256": digest, "bytes": len(image), **layout, "inputs": inputs}
-    IMAGE.mkdir(exist_ok=True)
-    _write(IMAGE / "guest.wasm", image)
-    _write(manifest, json.dumps(facts, indent=2).encode())  # last: it vouches for the other file
+    write_whole(folder / "guest.wasm", image)
+    write_whole(manifest, json.dumps(facts, indent=2).encode())  # last: it vouches for the other file
     say(f"guest image {digest[:12]}: {len(image) // 1024} KiB")
-    return IMAGE
 
 
 def _inputs() -> dict[str, Any]:
+    _version("wasmtime")  # needed at the end of a build; better missed at its beginning
     return {
-        "source": {"package": source.PACKAGE, "version": source.VERSION, "sha256": source.SHA256},
+        "source": {"package": QUICKJS.package, "version": QUICKJS.version, "sha256": QUICKJS.sha256},
         "ziglang": _version("ziglang"),
         "flags": list(FLAGS),
-        "files": {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in (*_shim(), *_prelude(), *_builders())},
+        "files": {file.name: _digest(file.read_bytes()) for file in (*_shim(), *_prelude(), *_builders())},
     }
 
 
@@ -67,7 +68,11 @@ def _is_current(manifest: Path, inputs: dict[str, Any]) -> bool:
         image = (manifest.parent / "guest.wasm").read_bytes()
     except (OSError, ValueError):
         return False
-    return facts.get("inputs") == inputs and hashlib.sha256(image).hexdigest() == facts.get("sha256")
+    return facts.get("inputs") == inputs and _digest(image) == facts.get("sha256")
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _shim() -> list[Path]:
@@ -86,7 +91,7 @@ def _version(package: str) -> str:
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
-        raise BuildError(f"the build needs {package}: run `make` (or pip install {package})") from None
+        raise BuildError(f"the build needs {package}: run `make`, or pip install {package}") from None
 
 
 def _cache() -> Path:
@@ -97,7 +102,8 @@ def _cache() -> Path:
 def _compile(engine: Path, scratch: Path) -> bytes:
     out = scratch / "guest.wasm"
     files = [*(p for p in _shim() if p.suffix == ".c"), *(engine / name for name in ENGINE_FILES)]
-    command = [sys.executable, "-m", "ziglang", "cc", *FLAGS, f"-I{engine}", f"-I{SHIM}", *map(str, files), "-o", str(out)]
+    compiler = sys.executable, "-m", "ziglang", "cc"
+    command = [*compiler, *FLAGS, f"-I{engine}", f"-I{SHIM}", *map(str, files), "-o", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise BuildError(f"the C compiler refused the guest:\n{done.stderr.strip()[-4000:]}")
@@ -106,10 +112,12 @@ def _compile(engine: Path, scratch: Path) -> bytes:
 
 def _boot(wasm: bytes) -> tuple[bytes, dict[str, int]]:
     """Runs boot and prelude once; returns the module with that memory, and where things are in it."""
-    import wasmtime  # noqa: PLC0415 - only where an image is really built
+    import wasmtime  # here, as it is only needed where an image is really built
 
     if (found := wasm_binary.mutable_globals(wasm)) != 1:
-        raise BuildError(f"the guest has {found} mutable globals; only the stack pointer can be left out of the image")
+        raise BuildError(
+            f"the guest has {found} mutable globals; an image can only leave out the stack pointer"
+        )
     engine = wasmtime.Engine()
     module = wasmtime.Module(engine, wasm)
     store = wasmtime.Store(engine)
@@ -122,7 +130,7 @@ def _boot(wasm: bytes) -> tuple[bytes, dict[str, int]]:
         ("lookup", [i32, i32, i32], [i32], -1),
         ("lookup_read", [i32], [], None),
     ):
-        linker.define_func("codemode", name, wasmtime.FuncType(params, results), lambda *_, a=answer: a)
+        linker.define_func("codemode", name, wasmtime.FuncType(params, results), _always(answer))
     exports: Any = linker.instantiate(store, module).exports(store)
     memory = exports["memory"]
     exports["_initialize"](store)
@@ -136,6 +144,10 @@ def _boot(wasm: bytes) -> tuple[bytes, dict[str, int]]:
     return wasm_binary.with_memory(wasm, bytes(memory.read(store, 0, memory.data_len(store)))), layout
 
 
+def _always(answer: float | None) -> Callable[..., float | None]:
+    return lambda *_: answer
+
+
 def _evaluate(exports: Any, store: Any, memory: Any, text: str, name: str) -> None:
     code, label = text.encode(), name.encode() + b"\0"
     at = exports["cm_inbox"](store, len(code) + 1 + len(label))
@@ -144,17 +156,12 @@ def _evaluate(exports: Any, store: Any, memory: Any, text: str, name: str) -> No
         block = exports["cm_block"](store)
         words = memory.read(store, block + 12, block + 20)
         ptr, size = int.from_bytes(words[:4], "little"), int.from_bytes(words[4:], "little")
-        raise BuildError(f"prelude/{name}: {bytes(memory.read(store, ptr, ptr + size)).decode(errors='replace')}")
-
-
-def _write(path: Path, data: bytes) -> None:
-    temporary = path.with_suffix(".tmp")
-    temporary.write_bytes(data)
-    temporary.replace(path)
+        complaint = bytes(memory.read(store, ptr, ptr + size)).decode(errors="replace")
+        raise BuildError(f"prelude/{name}: {complaint}")
 
 
 if __name__ == "__main__":
     try:
-        build()
-    except BuildError as error:
+        build(Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGE)
+    except (BuildError, OSError) as error:
         sys.exit(f"cannot build the guest image: {error}")

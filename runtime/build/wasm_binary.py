@@ -5,16 +5,28 @@ Used at build time to write an initialised memory back into the module (what Wiz
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-MEMORY, GLOBAL, START, DATA, DATA_COUNT, CUSTOM = 5, 6, 8, 11, 12, 0
 PAGE = 65536
+_INTEGER_CONST = 0x41, 0x42  # i32.const, i64.const
+
+
+class Kind(enum.IntEnum):
+    """The sections that matter here."""
+
+    CUSTOM = 0
+    MEMORY = 5
+    GLOBAL = 6
+    START = 8
+    DATA = 11
+    DATA_COUNT = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    id: int
+    id: int  # a Kind, or one that is only copied
     body: bytes
 
 
@@ -59,14 +71,18 @@ def signed_leb(value: int) -> bytes:
 
 
 def mutable_globals(module: bytes) -> int:
-    """How many mutable globals of 32 bits the module has: memory alone does not hold their values."""
+    """How many mutable globals the module has: their values are in no memory. Integers only."""
     for section in sections(module):
-        if section.id == GLOBAL:
+        if section.id == Kind.GLOBAL:
             count, at = read_leb(section.body, 0)
             mutable = 0
             for _ in range(count):
-                mutable += section.body[at + 1]
-                at = section.body.index(0x0B, at + 2) + 1  # an i32.const initialiser, then end
+                _, is_mutable, opcode = section.body[at : at + 3]
+                if opcode not in _INTEGER_CONST:
+                    raise ValueError(f"a global starts with opcode {opcode:#x}, not an integer constant")
+                mutable += is_mutable
+                _, at = read_leb(section.body, at + 3)
+                at += 1  # end of the expression
             return mutable
     return 0
 
@@ -83,15 +99,15 @@ def with_memory(module: bytes, memory: bytes) -> bytes:
     for section in sections(module):
         body = section.body
         match section.id:
-            case 0:
+            case Kind.CUSTOM:
                 continue
-            case 5:
-                body = b"\x01\x00" + leb(pages)
-            case 11:
+            case Kind.MEMORY:
+                body = b"\x01\x00" + leb(pages)  # one memory, no maximum of its own
+            case Kind.DATA:
                 body = data
-            case 12:
+            case Kind.DATA_COUNT:
                 body = leb(len(segments))
-            case 8:
+            case Kind.START:
                 raise ValueError("the module has a start function, which would run again")
             case _:
                 pass

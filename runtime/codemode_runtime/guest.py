@@ -118,9 +118,11 @@ class Guest:
         patch_at, _, patch_len, extents_at, extents_len = self._read_block()[10:15]
         plan = self._instance.read(extents_at, extents_len * _RANGE.size)
         extents: list[Extent] = []
+        before = 0  # ascending and apart, or their sum could be anything
         for start, end in _RANGE.iter_unpack(plan):
-            if start % PAGE or end % PAGE or start >= end:
+            if start % PAGE or end % PAGE or start >= end or start < before:
                 raise OutOfBounds(f"capture range {start:#x}-{end:#x}")
+            before = end
             extents.append(Extent(start // PAGE, self._instance.view(start, end - start)))
         patch = self._instance.read(patch_at, patch_len)
         return deltas.encode(self._instance.size(), patch, extents, self._build_id)
@@ -136,7 +138,11 @@ class Guest:
             self._instance.populate(page * PAGE, pages * PAGE)
             found.read_extent(self._instance.view(page * PAGE, pages * PAGE))
         self._instance.write(scratch, found.patch)
-        if self._instance.call(b"cm_restore", len(found.patch), _seed()):
+        try:
+            refused = self._instance.call(b"cm_restore", len(found.patch), _seed())
+        except GuestTrap:
+            refused = 1
+        if refused:
             raise DeltaRefused("its patch is damaged")
         self._set_limits(limits)
 
@@ -167,10 +173,9 @@ class Guest:
         try:
             at = self._instance.call(b"cm_inbox", len(inbox)) & 0xFFFFFFFF
             self._instance.write(at, inbox)
-            status = self._instance.call(function, *arguments)
+            return self._outcome(self._instance.call(function, *arguments))
         except GuestTrap as trap:
             return self._stopped(trap)
-        return self._outcome(status)
 
     def _stopped(self, trap: GuestTrap) -> Stopped:
         block = self._read_block()

@@ -314,11 +314,22 @@ static void scrub_slab(slab *s)
     }
 }
 
+/* Inside a run only its ends mean anything; what former tenants left in between becomes zero. */
+static void scrub_map(void)
+{
+    for (uint32_t p = 0; p < heap_pages; p += span(p))
+        if (KIND(page_map[p]) != SLAB)
+            for (uint32_t i = p + 1; i + 1 < p + span(p); i++)
+                if (page_map[i])
+                    page_map[i] = 0;
+}
+
 /* Calls back for each stretch of memory that holds state: statics without the unused part of the
    page map, and heap pages in use. The stack lies below both and is empty whenever no call is on it.
    Ascending; stretches of heap are whole pages. */
 void cm_alloc_each_range(void (*visit)(char *start, char *end))
 {
+    scrub_map();
     char *map_unused = (char *)&page_map[heap_pages], *map_end = (char *)&page_map[MAX_PAGES];
     visit(&__global_base, map_unused);
     visit(map_end, &__data_end);

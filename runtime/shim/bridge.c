@@ -318,34 +318,38 @@ static JSValue make_tool_error(JSContext *ctx, JSValueConst info, const pending 
     return error;
 }
 
-/* The id of the call that caused a borrowed error: itself, in its causes, or inside an
-   AggregateError. Reads data properties only. */
-bool cm_bridge_is_tool_error(JSContext *ctx, JSValueConst v, int depth)
+/* `budget` bounds the errors looked at: they may refer to each other in circles. */
+static bool has_brand(JSContext *ctx, JSValueConst v, int depth, int *budget)
 {
-    if (!JS_IsObject(v) || JS_IsProxy(v) || depth > 8)
+    if (!JS_IsObject(v) || JS_IsProxy(v) || depth > 100 || --*budget < 0)
         return false;
     JSPropertyDescriptor d;
     if (JS_GetOwnProperty(ctx, &d, v, atom_brand) > 0) {
         JS_FreeValue(ctx, d.value);
         return true;
     }
-    JSValue inner = JS_UNDEFINED;
+    JSValue inner = JS_UNDEFINED, item;
     bool found = false;
     if (cm_engine_data_property(ctx, v, "cause", &inner)) {
-        found = cm_bridge_is_tool_error(ctx, inner, depth + 1);
+        found = has_brand(ctx, inner, depth + 1, budget);
         JS_FreeValue(ctx, inner);
     }
     if (!found && cm_engine_data_property(ctx, v, "errors", &inner)) {
-        if (JS_IsArray(inner) && !JS_IsProxy(inner)) {
-            JSValue item;
-            for (uint32_t i = 0; i < 1000 && !found && cm_engine_element(ctx, inner, i, &item); i++) {
-                found = cm_bridge_is_tool_error(ctx, item, depth + 1);
-                JS_FreeValue(ctx, item);
-            }
+        for (uint32_t i = 0; JS_IsArray(inner) && !found && *budget > 0 && cm_engine_element(ctx, inner, i, &item); i++) {
+            found = has_brand(ctx, item, depth + 1, budget);
+            JS_FreeValue(ctx, item);
         }
         JS_FreeValue(ctx, inner);
     }
     return found;
+}
+
+/* Whether a call caused a borrowed error: itself, in its causes, or inside an AggregateError. Reads
+   data properties only. */
+bool cm_bridge_is_tool_error(JSContext *ctx, JSValueConst v)
+{
+    int budget = 1000;
+    return has_brand(ctx, v, 0, &budget);
 }
 
 /* Settles one piece of work with borrowed, zero-terminated JSON. Unknown ids are passed over: the
@@ -364,7 +368,7 @@ int cm_bridge_settle(JSContext *ctx, uint32_t id, enum cm_settle how, const char
     if (p.kind == TIMER) {
         returned = JS_Call(ctx, p.resolve, JS_UNDEFINED, p.argc, (JSValueConst *)p.args);
     } else {
-        if (len)
+        if (len && (p.kind == CALL || how == CM_REJECT)) /* a yield resolves to undefined */
             answer = JS_ParseJSON(ctx, json, len, "<result>");
         if (JS_IsException(answer)) { /* the host sends JSON; too deep for the stack is possible */
             answer = JS_GetException(ctx);

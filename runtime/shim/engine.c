@@ -65,10 +65,13 @@ static void begin_function(JSParseState *s, JSFunctionDef *fd, JSFunctionKindEnu
 
 /* Compiles borrowed text (zero-terminated) as the body of a strict async function, positions from
    1:1, and returns that function (owned), or JS_EXCEPTION. */
-JSValue cm_engine_compile(JSContext *ctx, const char *text, size_t len, const char *filename)
+static JSValue compile(JSContext *ctx, const char *text, size_t len, const char *filename)
 {
     JSParseState s1, *s = &s1;
     js_parse_init(ctx, s, text, len, filename, 1);
+    /* columns count from the end of the line before; the engine leaves the first line one short */
+    s->eol = s->buf_ptr - 1;
+    s->mark = s->buf_ptr;
     skip_shebang(&s->buf_ptr, s->buf_end);
 
     /* the outer function only makes the closure and returns it */
@@ -80,7 +83,8 @@ JSValue cm_engine_compile(JSContext *ctx, const char *text, size_t len, const ch
     outer->is_global_var = true;
     begin_function(s, outer, JS_FUNC_NORMAL);
 
-    JSFunctionDef *fd = js_new_function_def(ctx, outer, false, true, filename, 1, 1);
+    /* no function expression: that would bind its name, and the program could see it */
+    JSFunctionDef *fd = js_new_function_def(ctx, outer, false, false, filename, 1, 1);
     if (!fd)
         goto fail;
     fd->func_name = JS_NewAtom(ctx, "program");
@@ -113,6 +117,27 @@ fail:
     free_token(s, &s->token);
     js_free_function_def(ctx, outer); /* frees the inner one as its child */
     return JS_EXCEPTION;
+}
+
+/* A function body never ends with the text, so the engine takes `return` at the very end for the
+   start of an expression. A line feed helps; only after a failure, for the position of errors there. */
+JSValue cm_engine_compile(JSContext *ctx, const char *text, size_t len, const char *filename)
+{
+    JSValue function = compile(ctx, text, len, filename);
+    if (!JS_IsException(function))
+        return function;
+    JSValue error = JS_GetException(ctx);
+    char *longer = js_malloc(ctx, len + 2);
+    memcpy(longer, text, len);
+    memcpy(longer + len, "\n", 2);
+    function = compile(ctx, longer, len + 1, filename);
+    js_free(ctx, longer);
+    if (!JS_IsException(function)) {
+        JS_FreeValue(ctx, error);
+        return function;
+    }
+    JS_FreeValue(ctx, JS_GetException(ctx));
+    return JS_Throw(ctx, error);
 }
 
 /* Takes every object that exists now off the collector's list. They act as roots from then on and
@@ -162,9 +187,17 @@ bool cm_engine_data_property(JSContext *ctx, JSValueConst obj, const char *name,
     JSAtom atom = JS_NewAtom(ctx, name);
     if (JS_VALUE_GET_TAG(obj) == JS_TAG_OBJECT) {
         JSObject *p = JS_VALUE_GET_OBJ(obj);
+        JSDOMExceptionData *dom = p->class_id == JS_CLASS_DOM_EXCEPTION ? p->u.opaque : NULL;
+        if (dom && (atom == JS_ATOM_name || atom == JS_ATOM_message)) { /* getters, but the engine's own */
+            *out = js_dup(atom == JS_ATOM_name ? dom->name : dom->message);
+            return true; /* atoms of the engine need no freeing */
+        }
         for (int depth = 0; p && depth < 64; depth++, p = p->shape->proto) {
             JSProperty *pr;
             JSShapeProperty *prs = find_own_property(&pr, p, atom);
+            /* made by the engine when first asked for, as the name of Error.prototype is */
+            if (prs && (prs->flags & JS_PROP_TMASK) == JS_PROP_AUTOINIT && !JS_AutoInitProperty(ctx, p, atom, pr, prs))
+                prs = find_own_property(&pr, p, atom);
             if (prs) {
                 if ((prs->flags & JS_PROP_TMASK) == JS_PROP_NORMAL) {
                     *out = js_dup(pr->u.value);
@@ -302,4 +335,27 @@ JSValue cm_engine_boxed_value(JSContext *ctx, JSValueConst v)
         }
     }
     return JS_UNINITIALIZED;
+}
+
+/* Errors of the language and DOMException, which the web functions throw. */
+bool cm_engine_is_error(JSValueConst v)
+{
+    JSClassID class = JS_GetClassID(v);
+    return class == JS_CLASS_ERROR || class == JS_CLASS_DOM_EXCEPTION;
+}
+
+/* As Array.isArray: also a proxy of an array. -1 with an exception pending for a revoked one. */
+int cm_engine_is_array(JSContext *ctx, JSValueConst v) { return js_is_array(ctx, v); }
+
+/* The bytes a DataView shows (borrowed); none where its buffer is detached or has shrunk. */
+const uint8_t *cm_engine_data_view(JSValueConst v, size_t *len)
+{
+    JSTypedArray *view = JS_VALUE_GET_OBJ(v)->u.typed_array;
+    JSArrayBuffer *buffer = view->buffer->u.array_buffer;
+    size_t end = view->track_rab ? (size_t)buffer->byte_length : (size_t)view->offset + view->length;
+    *len = 0;
+    if (buffer->detached || end > buffer->byte_length || view->offset > end)
+        return NULL;
+    *len = end - view->offset;
+    return buffer->data + view->offset;
 }

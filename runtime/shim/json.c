@@ -37,6 +37,15 @@ void cm_buf_free(cm_buf *b)
     *b = (cm_buf){0};
 }
 
+size_t cm_clip(const char *utf8, size_t len, size_t max)
+{
+    if (len <= max)
+        return len;
+    while (max && ((unsigned char)utf8[max] & 0xC0) == 0x80)
+        max--;
+    return max;
+}
+
 /* QuickJS hands out a lone surrogate as three bytes ED A0..BF xx: not UTF-8, becomes U+FFFD. */
 void cm_buf_put_json_string(cm_buf *b, const char *utf8, size_t len, bool *replaced)
 {
@@ -109,7 +118,7 @@ static void note_lossy(writer *w, const char *kind)
             const char *key = JS_AtomToCStringLen(w->ctx, &len, w->path[i].key);
             cm_buf_putc(&path, '.');
             if (key)
-                cm_buf_put(&path, key, len > 200 ? 200 : len);
+                cm_buf_put(&path, key, cm_clip(key, len, 200));
             JS_FreeCString(w->ctx, key);
         } else {
             cm_buf_putc(&path, '[');
@@ -153,7 +162,7 @@ static enum cm_json write_thrown(writer *w)
         size_t len;
         const char *s = JS_ToCStringLen(ctx, &len, message);
         cm_buf_puts(&text, ": ");
-        cm_buf_put(&text, s, len > 200 ? 200 : len);
+        cm_buf_put(&text, s, cm_clip(s, len, 200));
         JS_FreeCString(ctx, s);
     }
     cm_buf_puts(&text, "]");
@@ -207,7 +216,7 @@ static enum cm_json write_labelled(writer *w, const char *before, JSValueConst i
         const char *s = JS_ToCStringLen(w->ctx, &len, inner);
         if (len) {
             cm_buf_putc(&text, ' ');
-            cm_buf_put(&text, s, len > 100 ? 100 : len);
+            cm_buf_put(&text, s, cm_clip(s, len, 100));
         }
         JS_FreeCString(w->ctx, s);
     }
@@ -295,6 +304,23 @@ static enum cm_json write_array(writer *w, JSValueConst v)
     return CM_JSON_OK;
 }
 
+/* An entry of a Map: an array of its own in the JSON, so a step of its own on the path. */
+static enum cm_json write_pair(writer *w, uint32_t index, const JSValue *pair)
+{
+    w->path[w->depth].key = JS_ATOM_NULL;
+    w->path[w->depth++].index = index;
+    w->path[w->depth].object = NULL;
+    cm_buf_putc(w->out, '[');
+    enum cm_json r = write_child(w, JS_ATOM_NULL, 0, pair[0]);
+    if (!r) {
+        cm_buf_putc(w->out, ',');
+        r = write_child(w, JS_ATOM_NULL, 1, pair[1]);
+    }
+    cm_buf_putc(w->out, ']');
+    w->depth--;
+    return r;
+}
+
 static enum cm_json write_collection(writer *w, int width, JSValue *items, uint32_t count)
 {
     enum cm_json r = CM_JSON_OK;
@@ -303,15 +329,7 @@ static enum cm_json write_collection(writer *w, int width, JSValue *items, uint3
     for (uint32_t i = 0; i < count && !r; i += (uint32_t)width) {
         if (i)
             cm_buf_putc(w->out, ',');
-        if (width == 2)
-            cm_buf_putc(w->out, '[');
-        for (int k = 0; k < width && !r; k++) {
-            if (k)
-                cm_buf_putc(w->out, ',');
-            r = write_child(w, JS_ATOM_NULL, i / (uint32_t)width, items[i + (uint32_t)k]);
-        }
-        if (width == 2)
-            cm_buf_putc(w->out, ']');
+        r = width == 2 ? write_pair(w, i / 2, items + i) : write_child(w, JS_ATOM_NULL, i, items[i]);
     }
     cm_buf_putc(w->out, ']');
     for (uint32_t i = 0; i < count; i++)
@@ -348,14 +366,11 @@ static enum cm_json write_object(writer *w, JSValueConst v)
         cm_buf_put_json_string(w->out, s, len, &replaced);
         JS_FreeCString(ctx, s);
         cm_buf_putc(w->out, ':');
-        w->path[w->depth].key = key;
-        if (JS_IsException(item)) {
-            w->depth++;
-            r = write_thrown(w);
-            w->depth--;
-        } else {
-            r = write_child(w, key, 0, item);
-        }
+        w->path[w->depth++].key = key;
+        if (replaced)
+            note_lossy(w, "surrogate");
+        r = JS_IsException(item) ? write_thrown(w) : write_value(w, item);
+        w->depth--;
         JS_FreeValue(ctx, item);
     }
     JS_FreePropertyEnum(ctx, names, count);
@@ -426,7 +441,7 @@ static bool write_special(writer *w, JSValueConst v, enum cm_json *r)
         *r = write_note(w, text, bytes == UINT32_MAX ? "object" : "binary");
         return true;
     }
-    if (JS_IsError(v)) {
+    if (cm_engine_is_error(v)) {
         *r = write_error(w, v);
         return true;
     }
@@ -451,7 +466,36 @@ static enum cm_json write_by_kind(writer *w, JSValueConst v)
         return r;
     if (JS_IsDate(v))
         return write_date(w, v);
-    return JS_IsArray(v) ? write_array(w, v) : write_object(w, v);
+    int array = cm_engine_is_array(w->ctx, v);
+    if (array < 0)
+        return write_thrown(w);
+    return array ? write_array(w, v) : write_object(w, v);
+}
+
+/* A value that toJSON is not asked for any more. */
+static enum cm_json write_plain(writer *w, JSValueConst v)
+{
+    if (!JS_IsObject(v))
+        return write_primitive(w, v);
+    JSValue boxed = cm_engine_boxed_value(w->ctx, v);
+    if (JS_VALUE_GET_TAG(boxed) == JS_TAG_UNINITIALIZED)
+        return write_by_kind(w, v);
+    enum cm_json r = write_primitive(w, boxed);
+    JS_FreeValue(w->ctx, boxed);
+    return r;
+}
+
+/* What toJSON gets as its argument, owned: the key or index under which the value was found. */
+static JSValue key_for_to_json(writer *w)
+{
+    char index[12];
+    if (!w->depth)
+        return JS_NewString(w->ctx, "");
+    const step *last = &w->path[w->depth - 1];
+    if (last->key)
+        return JS_AtomToString(w->ctx, last->key);
+    snprintf(index, sizeof index, "%u", last->index);
+    return JS_NewString(w->ctx, index);
 }
 
 static bool same_function(JSValueConst a, JSValueConst b)
@@ -472,25 +516,18 @@ static bool write_by_to_json(writer *w, JSValueConst v, enum cm_json *r)
         JS_FreeValue(ctx, method);
         return false;
     }
-    JSValue key = w->depth && w->path[w->depth - 1].key ? JS_AtomToString(ctx, w->path[w->depth - 1].key)
-                  : JS_NewString(ctx, "");
+    JSValue key = key_for_to_json(w);
     JSValueConst args[] = {key};
     JSValue plain = JS_Call(ctx, method, v, 1, args);
     JS_FreeValue(ctx, key);
     JS_FreeValue(ctx, method);
-    if (JS_IsException(plain))
-        *r = write_thrown(w);
-    else if (JS_IsObject(plain))
-        *r = write_by_kind(w, plain);
-    else
-        *r = write_primitive(w, plain);
+    *r = JS_IsException(plain) ? write_thrown(w) : write_plain(w, plain);
     JS_FreeValue(ctx, plain);
     return true;
 }
 
 static enum cm_json write_value(writer *w, JSValueConst v)
 {
-    JSContext *ctx = w->ctx;
     if (!JS_IsObject(v))
         return write_primitive(w, v);
     void *self = JS_VALUE_GET_PTR(v);
@@ -505,13 +542,7 @@ static enum cm_json write_value(writer *w, JSValueConst v)
     w->path[w->depth].object = self;
 
     enum cm_json r;
-    JSValue boxed = cm_engine_boxed_value(ctx, v);
-    if (JS_VALUE_GET_TAG(boxed) != JS_TAG_UNINITIALIZED) {
-        r = write_primitive(w, boxed);
-        JS_FreeValue(ctx, boxed);
-        return r;
-    }
-    return write_by_to_json(w, v, &r) ? r : write_by_kind(w, v);
+    return write_by_to_json(w, v, &r) ? r : write_plain(w, v);
 }
 
 enum cm_json cm_json_write(JSContext *ctx, cm_buf *out, JSValueConst v, cm_buf *lossy, bool strict)

@@ -69,7 +69,7 @@ static void put_property(JSContext *ctx, JSValueConst error, const char *name, b
         *first = false;
         cm_buf_puts(&result, name);
         cm_buf_puts(&result, "\":");
-        cm_buf_put_json_string(&result, s, len > 16384 ? 16384 : len, NULL);
+        cm_buf_put_json_string(&result, s, cm_clip(s, len, 16384), NULL);
         JS_FreeCString(ctx, s);
     }
     JS_FreeValue(ctx, v);
@@ -84,8 +84,8 @@ static enum cm_status fail_with(JSContext *ctx, const char *kind, JSValueConst t
     cm_buf_puts(&result, "{\"kind\":\"");
     cm_buf_puts(&result, kind);
     cm_buf_puts(&result, "\",\"tool\":");
-    cm_buf_puts(&result, cm_bridge_is_tool_error(ctx, thrown, 0) ? "true" : "false");
-    if (JS_IsError(thrown)) {
+    cm_buf_puts(&result, cm_bridge_is_tool_error(ctx, thrown) ? "true" : "false");
+    if (cm_engine_is_error(thrown)) {
         cm_buf_puts(&result, ",\"error\":{");
         put_property(ctx, thrown, "name", &first);
         put_property(ctx, thrown, "message", &first);
@@ -95,7 +95,7 @@ static enum cm_status fail_with(JSContext *ctx, const char *kind, JSValueConst t
             size_t len;
             const char *s = JS_ToCStringLen(ctx, &len, stack);
             cm_buf_puts(&result, first ? "\"stack\":" : ",\"stack\":");
-            cm_buf_put_json_string(&result, s, len > 4096 ? 4096 : len, NULL);
+            cm_buf_put_json_string(&result, s, cm_clip(s, len, 4096), NULL);
             JS_FreeCString(ctx, s);
         }
         JS_FreeValue(ctx, stack);
@@ -148,13 +148,10 @@ static enum cm_status finish_with_value(JSContext *ctx)
     enum cm_status status = CM_DONE;
     if (json.len > cm_shared.output_limit - cm_shared.output_used) {
         status = CM_FAILED;
-        size_t head = json.len < 200 ? json.len : 200;
-        while (head && ((unsigned char)json.data[head] & 0xC0) == 0x80)
-            head--; /* not in the middle of a character */
         cm_buf_puts(&result, "{\"kind\":\"value_too_large\",\"bytes\":");
         cm_buf_put_uint(&result, (uint32_t)json.len);
         cm_buf_puts(&result, ",\"head\":");
-        cm_buf_put_json_string(&result, json.data, head, NULL);
+        cm_buf_put_json_string(&result, json.data, cm_clip(json.data, json.len, 200), NULL);
         cm_buf_putc(&result, '}');
     } else {
         cm_buf_puts(&result, "{\"value\":");

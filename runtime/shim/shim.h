@@ -109,6 +109,9 @@ bool cm_engine_call_site(JSContext *ctx, int *line, int *column);
 int cm_engine_collection(JSContext *ctx, JSValueConst v, JSValue **items, uint32_t *count);
 const char *cm_engine_class_label(JSContext *ctx, JSValueConst v, uint32_t *bytes);
 JSValue cm_engine_boxed_value(JSContext *ctx, JSValueConst v);
+bool cm_engine_is_error(JSValueConst v);
+int cm_engine_is_array(JSContext *ctx, JSValueConst v);
+const uint8_t *cm_engine_data_view(JSValueConst v, size_t *len);
 
 /* ---- capture.c: what a program changed ---------------------------------------------------------- */
 
@@ -129,6 +132,8 @@ void cm_buf_putc(cm_buf *b, char c);
 void cm_buf_put_json_string(cm_buf *b, const char *utf8, size_t len, bool *replaced);
 void cm_buf_put_uint(cm_buf *b, uint32_t v);
 void cm_buf_free(cm_buf *b);
+/* how much of len bytes of UTF-8 to keep: at most max, never half a character */
+size_t cm_clip(const char *utf8, size_t len, size_t max);
 
 enum cm_json { CM_JSON_OK = 0, CM_JSON_TOO_DEEP = 1, CM_JSON_INTERRUPTED = 2 };
 
@@ -150,7 +155,7 @@ void cm_bridge_clear_timer(JSContext *ctx, uint32_t id);
 void cm_bridge_output(JSContext *ctx, const char *type, const char *json, size_t len, size_t weight, const char *level);
 int cm_bridge_settle(JSContext *ctx, uint32_t id, enum cm_settle how, const char *json, size_t len);
 void cm_bridge_close(JSContext *ctx);   /* no call may be made any more */
-bool cm_bridge_is_tool_error(JSContext *ctx, JSValueConst v, int depth);
+bool cm_bridge_is_tool_error(JSContext *ctx, JSValueConst v);
 /* an owned value from the run descriptor, JS_UNDEFINED where there is none */
 JSValue cm_bridge_lookup(JSContext *ctx, enum cm_lookup kind, const char *key, size_t len);
 

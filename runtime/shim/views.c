@@ -243,6 +243,10 @@ static JSValue api_file(JSContext *ctx, JSValueConst self, int argc, JSValueCons
     size_t len = 0;
     const char *path = argc && JS_IsString(argv[0]) ? JS_ToCStringLen(ctx, &len, argv[0]) : NULL;
     JSValue v = cm_bridge_lookup(ctx, kind, path ? path : "", len);
+    if (JS_IsUndefined(v) && kind == CM_LOOKUP_API_LIST) {
+        v = JS_NewObject(ctx); /* nothing under that prefix */
+        JS_DefinePropertyValueStr(ctx, v, "files", JS_NewArray(ctx), JS_PROP_C_W_E);
+    }
     if (JS_IsUndefined(v))
         v = JS_ThrowTypeError(ctx, "there is no API file \"%.200s\"; API.list() names them", path ? path : "");
     JS_FreeCString(ctx, path);

@@ -164,8 +164,12 @@ static bool view_bytes(JSContext *ctx, JSValueConst v, const uint8_t **data, siz
         *data = JS_GetArrayBuffer(ctx, len, v);
         return *data || *len == 0;
     }
+    if (JS_IsDataView(v)) {
+        *data = cm_engine_data_view(v, len);
+        return true;
+    }
     if (JS_GetTypedArrayType(v) < 0) {
-        JS_ThrowTypeError(ctx, "TextDecoder.decode needs an ArrayBuffer or a typed array");
+        JS_ThrowTypeError(ctx, "TextDecoder.decode needs an ArrayBuffer, a typed array or a DataView");
         return false;
     }
     JSValue buffer = JS_GetTypedArrayBuffer(ctx, v, &offset, &size, &per);

@@ -1,0 +1,66 @@
+# `make demo` and `make test` are all a fresh clone needs: Python 3.11+, git, pip. Never needs root.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+# made when everything in pyproject.toml is installed; remove .venv to start over
+READY  := $(VENV)/.ready
+ARGS   ?=
+# test processes; 0 runs the suite in one, as a debugger needs it
+JOBS   ?= 2
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# pyright would ask the network whether there is a newer one
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format types imports check image bench wheel clean
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: image  ## a program is suspended in one process and finished in another
+	@$(BIN)/python examples/demo_guest.py
+
+test: image  ## the whole test suite; one part of it: make test ARGS="tests/runtime -k url"
+	@$(BIN)/python -m pytest --numprocesses $(JOBS) $(ARGS)
+
+lint: $(READY)  ## ruff: rules and formatting
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+
+format: $(READY)  ## ruff: fix what can be fixed
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+types: $(READY)  ## pyright, strict
+	@$(BIN)/pyright
+
+imports: $(READY)  ## which plane may import which
+	@$(BIN)/lint-imports --no-cache
+
+check: lint types imports  ## everything that needs no test run
+
+image: $(READY)  ## the guest image; built once, then only when its sources change
+	@$(BIN)/python runtime/build/make_image.py
+
+bench: image  ## every benchmark; one of them: make bench ARGS=bench/bench_guest.py
+	@for file in $(or $(ARGS),$(sort $(wildcard bench/bench_*.py))); do \
+		echo "== $$file" && $(BIN)/python $$file || exit 1; done
+
+wheel: $(READY)  ## dist/codemode-*-py3-none-any.whl, with the guest image inside
+	@$(BIN)/python -m pip wheel --no-deps --wheel-dir dist .
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "codemode needs Python 3.11 or newer: make PYTHON=python3.11")'
+	@echo "installing into $(VENV) (about two minutes) …"
+	@# some systems ship venv without ensurepip: pip then comes from outside
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) >/dev/null || { \
+		$(PYTHON) -m venv --clear --without-pip $(VENV) && $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; }
+	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"  # the first that knows --group
+	@$(BIN)/python -m pip install --quiet --editable . --group dev
+	@touch $@
+
+clean:  ## remove what make made; the download cache stays
+	rm -rf $(VENV) dist runtime/codemode_runtime/image .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

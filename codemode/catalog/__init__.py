@@ -1,0 +1,6 @@
+"""What a run's program can find and call."""
+
+from codemode.catalog.catalog import TOOL_SEARCH_CONTROLS, Catalog
+from codemode.catalog.names import safe_name
+
+__all__ = ["TOOL_SEARCH_CONTROLS", "Catalog", "safe_name"]

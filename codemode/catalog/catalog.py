@@ -1,0 +1,159 @@
+"""The tools of one run, after policy: ids, views, look-ups, search. Built anew for each run, never changed.
+
+A tool that policy denied was never put in, so for everybody who asks here it does not exist.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+from codemode.catalog.indexes import index_of
+from codemode.catalog.names import call_expression, convenience_names
+from codemode.catalog.search import SearchIndex
+from codemode.config import ConfigError
+from codemode.nearest import nearest
+from codemode.tools import Tool
+
+_log = logging.getLogger("codemode.catalog")
+
+TOOL_SEARCH_CONTROLS = frozenset(("tool_search_code", "tool_search", "tool_describe", "tool_call"))
+_COMPACT_DESCRIPTION = 400
+
+
+class Catalog:
+    """Guest view: what `tools.*` and ALL_TOOLS show, everything but MCP. Host view: everything."""
+
+    def __init__(self, tools: Iterable[Tool], *, controls_excluded: bool = True) -> None:
+        """With `controls_excluded=False` Tool Search's own tools may be listed; exec and wait never are."""
+        self._by_id = _unique(tool for tool in tools if not _is_control(tool, controls_excluded))
+        self.tools: Sequence[Tool] = tuple(self._by_id.values())
+        self._guest = tuple(tool for tool in self.tools if tool.source != "mcp")
+
+    def __len__(self) -> int:
+        return len(self.tools)
+
+    def __contains__(self, tool_id: object) -> bool:
+        return tool_id in self._by_id
+
+    def get(self, tool_id: str) -> Tool | None:
+        """By exact id, MCP included: for calls that did not come through `tools.*`."""
+        return self._by_id.get(tool_id)
+
+    def resolve(self, id_or_name: str) -> Tool | None:
+        """What `tools.call` and `tools.describe` mean by it: an id, or a bare name that only one tool has."""
+        tool = self._by_id.get(id_or_name)
+        if tool is not None:
+            return tool if tool.source != "mcp" else None
+        named = self._by_name.get(id_or_name, ())
+        return named[0] if len(named) == 1 else None
+
+    def entry(self, tool: Tool) -> dict[str, Any]:
+        """Compact, no schemas."""
+        entry: dict[str, Any] = {"id": tool.id, "name": tool.name}
+        if tool.label:
+            entry["label"] = tool.label
+        entry["description"] = _shortened(tool.description)
+        entry["source"] = tool.source
+        if tool.source != "openclaw":
+            entry["sourceName"] = tool.owner
+        return entry
+
+    def describe(self, id_or_name: str) -> dict[str, Any] | None:
+        """The entry with the whole description and the schemas; None if there is no such tool."""
+        tool = self.resolve(id_or_name)
+        if tool is None:
+            return None
+        described = self.entry(tool) | {"description": tool.description, "parameters": tool.parameters}
+        if tool.returns is not None:
+            described["returns"] = tool.returns
+        return described
+
+    def all_tools(self) -> list[dict[str, Any]]:
+        return [self.entry(tool) for tool in self._guest]
+
+    def convenience(self, name: str) -> str | None:
+        return self._convenience.get(name)
+
+    def convenience_names(self) -> list[str]:
+        return list(self._convenience)
+
+    def convenience_of(self, tool: Tool) -> str | None:
+        return self._convenience_of.get(tool.id)
+
+    def call_expression(self, tool: Tool) -> str:
+        return call_expression(tool, self.convenience_of(tool))
+
+    def by_source(self) -> dict[str, int]:
+        return dict(sorted(Counter(tool.source for tool in self.tools).items()))
+
+    def nearest(self, name: str, count: int = 3) -> list[str]:
+        """Convenience names and ids that a wrong name may have meant."""
+        wanted = name.rpartition(":")[2]
+        if ":" in name:
+            ids = {tool.id.rpartition(":")[2]: tool.id for tool in reversed(self._guest)}
+            return [ids[found] for found in nearest(wanted, ids, count)]
+        return nearest(wanted, {*self._convenience, *self._by_name}, count)
+
+    def search(self, query: str, limit: int = 8, *, with_mcp: bool = False) -> list[dict[str, Any]]:
+        """Entries, best first, each with a `call` that is ready to use. `with_mcp` is for host views."""
+        index = self._whole_index if with_mcp else self._guest_index
+        return [
+            self.entry(tool) | {"call": self.call_expression(tool)} for tool in index.search(query, limit)
+        ]
+
+    @cached_property
+    def _guest_index(self) -> SearchIndex:
+        return index_of(self._guest)
+
+    @cached_property
+    def _whole_index(self) -> SearchIndex:
+        return index_of(self.tools)
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Tool]]:
+        named: dict[str, list[Tool]] = {}
+        for tool in self._guest:
+            named.setdefault(tool.name, []).append(tool)
+        return named
+
+    @cached_property
+    def _convenience(self) -> dict[str, str]:
+        return convenience_names(self._guest)
+
+    @cached_property
+    def _convenience_of(self) -> dict[str, str]:
+        return {tool_id: name for name, tool_id in self._convenience.items()}
+
+
+def _is_control(tool: Tool, controls_excluded: bool) -> bool:
+    return tool.control or (controls_excluded and tool.name in TOOL_SEARCH_CONTROLS)
+
+
+def _unique(tools: Iterable[Tool]) -> dict[str, Tool]:
+    """By id, in the order of ids.
+
+    Two of ours under one id are a mistake to be corrected. A server's or a client's must not stop the run:
+    which of them would be meant cannot be told, so none of them is there.
+    """
+    found: dict[str, Tool] = {}
+    doubtful: set[str] = set()
+    for tool in tools:
+        known = found.setdefault(tool.id, tool)
+        if known is tool:
+            continue
+        if tool.trusted:
+            raise ConfigError(f'tool "{tool.id}"', "two tools have this id; rename one of them.")
+        doubtful.add(tool.id)
+    for tool_id in sorted(doubtful):
+        _log.warning("%s is offered more than once; none of them is used", tool_id)
+    return {tool_id: found[tool_id] for tool_id in sorted(found) if tool_id not in doubtful}
+
+
+def _shortened(description: str) -> str:
+    if len(description) <= _COMPACT_DESCRIPTION:
+        return description
+    return description[: _COMPACT_DESCRIPTION - 1].rstrip() + "…"

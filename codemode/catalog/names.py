@@ -1,0 +1,77 @@
+"""Names as programs can write them: convenience names, and the expression that calls a tool. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import cast
+
+from codemode.tools import Tool
+
+_RESERVED = """
+arguments await break case catch class const continue debugger default delete do else enum eval export extends
+false finally for function if implements import in instanceof interface let new null package private protected
+public return static super switch this throw true try typeof var void while with yield
+"""
+# Reserved in strict code; a tool with such a name is called by its id.
+RESERVED_WORDS = frozenset(_RESERVED.split())
+# `search`, `describe` and `call` are the view's own; JavaScript itself asks for the others, unasked.
+_ASKED_BY_THE_LANGUAGE = ("then", "constructor", "prototype", "__proto__", "toJSON", "toString", "valueOf")
+NOT_FOR_TOOLS = frozenset(("search", "describe", "call", *_ASKED_BY_THE_LANGUAGE))
+_SHOWN_PARAMETERS = 6
+
+
+def safe_name(name: str) -> str | None:
+    """The identifier a tool's name becomes, or None if it can have none."""
+    safe = "".join(letter if _continues(letter) else "_" for letter in name)
+    if safe[:1].isdecimal() or not _starts(safe[:1]):
+        safe = f"_{safe}"
+    if safe in RESERVED_WORDS or safe in NOT_FOR_TOOLS or safe.startswith("__openclaw"):
+        return None
+    return safe
+
+
+def convenience_names(tools: Iterable[Tool]) -> dict[str, str]:
+    """Name to id, for the names that are safe and belong to exactly one tool."""
+    owners: dict[str, list[str]] = {}
+    for tool in tools:
+        name = safe_name(tool.name)
+        if name is not None:
+            owners.setdefault(name, []).append(tool.id)
+    return {name: ids[0] for name, ids in sorted(owners.items()) if len(ids) == 1}
+
+
+def call_expression(tool: Tool, convenience: str | None) -> str:
+    """Ready to use: `tools.web_search({ query })`, or by id where there is no convenience function."""
+    given = _given(tool)
+    if convenience is not None:
+        return f"tools.{convenience}({given})"
+    return f"tools.call({json.dumps(tool.id, ensure_ascii=False)}{', ' + given if given else ''})"
+
+
+def _given(tool: Tool) -> str:
+    properties = tool.parameters.get("properties")
+    if not isinstance(properties, dict) or not properties:
+        return ""
+    required = tool.parameters.get("required")
+    listed = cast("list[object]", required) if isinstance(required, list) else []
+    names = [name for name in listed if isinstance(name, str)]
+    if not names:
+        return "{}"
+    return "{ " + ", ".join(_member(name) for name in names[:_SHOWN_PARAMETERS]) + " }"
+
+
+def _member(name: str) -> str:
+    safe = safe_name(name)
+    if safe == name or name in NOT_FOR_TOOLS:
+        return name
+    return f"{json.dumps(name, ensure_ascii=False)}: {safe or name + '_'}"
+
+
+def _starts(letter: str) -> bool:
+    return letter == "$" or letter.isidentifier()
+
+
+def _continues(letter: str) -> bool:
+    # Python's identifiers are JavaScript's without the dollar.
+    return letter == "$" or f"_{letter}".isidentifier()

@@ -1,0 +1,81 @@
+"""Text as search terms: words of any script, camelCase and snake_case split, lightly stemmed. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_WORD = re.compile(r"[^\W_]+")
+# Scripts written without spaces: two neighbouring characters are the nearest thing to a word.
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\u0e00-\u0e7f]")
+_LONGEST_WORD = 40
+
+_ENDINGS = ("ations", "ation", "ating", "ated", "ator", "ions", "ion", "ings", "ing", "ers", "ed", "er")
+
+
+def terms(text: str) -> list[str]:
+    """In order, repeats kept."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    found: list[str] = []
+    for word in _WORD.findall(text):
+        found += _split(word)
+    return found
+
+
+@lru_cache(maxsize=32_768)
+def _split(word: str) -> tuple[str, ...]:
+    """A run of letters and digits as stems; the words of a catalog repeat, so most are looked up."""
+    if word.isascii() and (word.islower() or word.isdigit()):
+        return (stem(word[:_LONGEST_WORD]),)
+    parts: list[str] = []
+    for part in _CAMEL.split(word):
+        folded = part.casefold()[:_LONGEST_WORD]
+        if _UNSPACED.search(folded):
+            parts += [folded[at : at + 2] for at in range(max(len(folded) - 1, 1))]
+        elif folded:
+            parts.append(stem(folded))
+    return tuple(parts)
+
+
+def stem(word: str) -> str:
+    """Cuts English endings so that create, creates, created, creating and creation meet. Short words stay."""
+    if len(word) <= 3 or not word.isascii() or not word.isalpha():
+        return word
+    word = _singular(word)
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and _has_vowel(word[: -len(ending)]):
+            word = word[: -len(ending)]
+            # running -> run, but not fall -> fal
+            if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
+                word = word[:-1]
+            break
+    word = word[:-2] if word.endswith("at") and len(word) > 5 else word
+    if word.endswith("y") and len(word) > 3:
+        return word[:-1] + "i"  # apply, applied; the e goes, so apple stays apart
+    return word[:-1] if word.endswith("e") and len(word) > 3 else word
+
+
+def _singular(word: str) -> str:
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+def _has_vowel(text: str) -> bool:
+    return any(letter in "aeiouy" for letter in text)
+
+
+_FILLER_WORDS = """
+a an the of to in on at for from by with into and or is are was be been it its this that these those i me my
+we us our you your he she they them their do does did can could should would will want need please how what
+which who when where some any all there here if so as up out about have has had let many much something
+"""
+# Words that questions are made of; they tell two tools apart only inside a name.
+FILLERS = frozenset(map(stem, _FILLER_WORDS.split()))

@@ -1,0 +1,115 @@
+"""One socket on the event loop: whole frames in, whole frames out, and never a blocking call.
+
+Plain non-blocking sockets rather than asyncio streams: a leg is a handful of small frames, and most of its
+time would be transports and tasks. One read per wake-up, so that a huge frame cannot hold the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import deque
+from collections.abc import Callable
+
+from codemode_runtime.frames import Frame, FrameReader, FrameRefused
+
+_CHUNK = 64 << 10
+_LARGE_CHUNK = 1 << 20  # inside a large frame; allocating it for a small one would cost more than reading it
+
+
+class Channel:
+    """`on_end` is called once, with None if the peer closed the socket, else with what it did wrong."""
+
+    def __init__(
+        self,
+        connection: socket.socket,
+        on_frame: Callable[[Frame], None],
+        on_end: Callable[[FrameRefused | None], None],
+    ) -> None:
+        connection.setblocking(False)
+        self.reader = FrameReader(max_tail=0)
+        self._loop = asyncio.get_running_loop()
+        self._connection = connection
+        self._descriptor = connection.fileno()
+        self._on_frame = on_frame
+        self._on_end = on_end
+        self._unsent: deque[tuple[memoryview, socket.socket | None]] = deque()
+        self._loop.add_reader(self._descriptor, self._read)
+
+    @property
+    def is_open(self) -> bool:
+        return self._descriptor >= 0
+
+    def send(self, frame: bytes, hand_over: socket.socket | None = None) -> None:
+        """Sends now what the socket takes and the rest when it can. A socket handed over is closed here."""
+        if not self.is_open:
+            if hand_over is not None:
+                hand_over.close()
+            return
+        self._unsent.append((memoryview(frame), hand_over))
+        if len(self._unsent) == 1:
+            self._write()
+            if self._unsent and self.is_open:
+                self._loop.add_writer(self._descriptor, self._write_later)
+
+    def close(self) -> None:
+        if self.is_open:
+            self._loop.remove_reader(self._descriptor)
+            self._loop.remove_writer(self._descriptor)
+            self._descriptor = -1
+            self._drop_unsent()
+            self._connection.close()
+
+    def _read(self) -> None:
+        try:
+            data = self._connection.recv(_LARGE_CHUNK if self.reader.is_mid_frame else _CHUNK)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._end(None)
+            return
+        try:
+            frames = self.reader.feed(data)
+        except FrameRefused as refused:
+            self._end(refused)
+            return
+        for frame in frames:
+            if self.is_open:
+                self._on_frame(frame)
+
+    def _write(self) -> None:
+        while self._unsent:
+            data, hand_over = self._unsent[0]
+            try:
+                if hand_over is None:
+                    sent = self._connection.send(data)
+                else:
+                    sent = socket.send_fds(self._connection, [data], [hand_over.fileno()])
+                    hand_over.close()
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError:
+                # the peer is gone; reading says so in its turn
+                self._drop_unsent()
+                return
+            if sent == len(data):
+                self._unsent.popleft()
+            else:
+                self._unsent[0] = (data[sent:], None)
+
+    def _write_later(self) -> None:
+        self._write()
+        if not self._unsent and self.is_open:
+            self._loop.remove_writer(self._descriptor)
+
+    def _drop_unsent(self) -> None:
+        for _, hand_over in self._unsent:
+            if hand_over is not None:
+                hand_over.close()
+        self._unsent.clear()
+
+    def _end(self, refused: FrameRefused | None) -> None:
+        self.close()
+        self._on_end(refused)

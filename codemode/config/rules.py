@@ -1,0 +1,130 @@
+"""What a configuration field may hold, and the one way a configuration is refused. Pure.
+
+A rule turns what somebody wrote into what the engine uses, or raises ConfigError naming the key and what is
+allowed. Numbers out of range are not refused but clamped.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, cast
+
+from msgspec import Struct
+
+from codemode.nearest import did_you_mean
+
+
+class ConfigError(ValueError):
+    """The configuration must be corrected by who wrote it. Nothing of it was used.
+
+    `key` is the path of the field, such as "tools.codeMode.timeoutMs", or the name of a file.
+    """
+
+    code = "invalid_config"
+
+    def __init__(self, key: str, problem: str) -> None:
+        self.key = key
+        super().__init__(f"{key}: {problem}")
+
+
+class Flag(Struct, frozen=True):
+    def read(self, key: str, value: object) -> bool:
+        if not isinstance(value, bool):
+            raise ConfigError(key, f"must be true or false, not {shown(value)}.")
+        return value
+
+
+class Number(Struct, frozen=True):
+    low: int
+    high: int
+
+    def read(self, key: str, value: object) -> int:
+        """Clamped, then cut to a whole number."""
+        # bool is an int to Python, but nobody means 1 by true
+        if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
+            raise ConfigError(key, f"must be a number from {self.low} to {self.high}, not {shown(value)}.")
+        return int(min(max(value, self.low), self.high))
+
+
+class OneOf(Struct, frozen=True):
+    allowed: tuple[str, ...]
+
+    def read(self, key: str, value: object) -> str:
+        if not isinstance(value, str) or value not in self.allowed:
+            raise ConfigError(
+                key, f"must be {_choices(self.allowed)}, not {shown(value)}.{_meant(value, self.allowed)}"
+            )
+        return value
+
+
+class SomeOf(Struct, frozen=True):
+    allowed: tuple[str, ...]
+
+    def read(self, key: str, value: object) -> tuple[str, ...]:
+        """In the order of `allowed`, each once."""
+        wanted = _choices(self.allowed, "and")
+        items = cast("list[object]", value) if isinstance(value, list | tuple) else []
+        if not items:
+            raise ConfigError(
+                key, f"must be a list of one or more of {wanted}, not {shown(cast('object', value))}."
+            )
+        for item in items:
+            if item not in self.allowed:
+                raise ConfigError(
+                    key, f"may only list {wanted}, not {shown(item)}.{_meant(item, self.allowed)}"
+                )
+        return tuple(name for name in self.allowed if name in items)
+
+
+Rule = Flag | Number | OneOf | SomeOf
+
+
+def read_fields(section: str, value: Mapping[Any, Any], rules: Mapping[str, Rule]) -> dict[str, Any]:
+    """The fields somebody set, checked and clamped, under the names they have in the file."""
+    found: dict[str, Any] = {}
+    for key, written in value.items():
+        rule = rules.get(key) if isinstance(key, str) else None
+        if rule is None:
+            name = str(key)[:80]
+            raise ConfigError(
+                f"{section}.{name}", f"unknown key.{did_you_mean(name, rules)} Allowed: {', '.join(rules)}."
+            )
+        found[key] = rule.read(f"{section}.{key}", written)
+    return found
+
+
+def _is_finite(value: float) -> bool:
+    return isinstance(value, int) or math.isfinite(value)
+
+
+def _choices(allowed: tuple[str, ...], word: str = "or") -> str:
+    quoted = [f'"{name}"' for name in allowed]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} {word} {quoted[-1]}"
+
+
+def _meant(value: object, allowed: tuple[str, ...]) -> str:
+    return did_you_mean(value, allowed) if isinstance(value, str) else ""
+
+
+def shown(value: object) -> str:
+    """Short, in the words of a configuration file. Containers are not quoted: they may hold anything."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case str() if len(value) <= 40:
+            return f'"{value}"'
+        case str():
+            return "a long string"
+        case float():
+            return str(value)
+        case int():
+            return str(value) if abs(value) < 10**40 else "a long number"
+        case Mapping():
+            return "an object"
+        case list() | tuple():
+            return "a list" if value else "an empty list"
+        case _:
+            return f"a {type(value).__name__}"

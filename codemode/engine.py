@@ -1,0 +1,410 @@
+"""The engine: exec and wait, by the contract. The main path of the project starts here.
+
+    exec ─► inputs ─► Run + Environment ─► Leg ─► Worker … Guest, and back as a CodeModeResult
+
+Every outcome that a caller or a program can provoke is a result object; exceptions are for misuse of the
+engine itself. Belongs to one event loop, and leaves nothing behind when it is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import logging
+from collections.abc import Coroutine, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from codemode_snapshots import RunMeta, Scope, StoreLimits, StoreUnavailable, Tombstone
+
+from codemode import events
+from codemode.admission import Admission
+from codemode.config import CodeModeConfig, EngineSettings, load_config, load_settings
+from codemode.contract import CodeModeResult, Failed, failed
+from codemode.error_codes import ErrorCode
+from codemode.events import EventHub, Subscription
+from codemode.executor import Approve, Audit, Decision
+from codemode.inputs import (
+    InputRefused,
+    busy_run,
+    read_exec,
+    read_scope,
+    read_wait,
+    same_caller,
+    unknown_run,
+)
+from codemode.leg import Leg, Services
+from codemode.meter import RunMeter, Tally
+from codemode.nested import NestedWork
+from codemode.report import describe_run, health_of, stats_of
+from codemode.resume import Resumption, ended
+from codemode.run import Run, RunState, new_run_id, wall_ms
+from codemode.supervisor import Supervisor, SupervisorSettings
+from codemode.suspension import Suspensions
+from codemode.tools import CallContext, as_tools
+from codemode.worker_errors import SupervisorError
+
+_log = logging.getLogger("codemode.engine")
+_NONE = "-"  # a scope field the host has no notion of
+
+
+class Engine:
+    """`async with Engine(...) as engine`, then `exec` and `wait`."""
+
+    def __init__(
+        self,
+        tools: Iterable[Any] = (),
+        config: object = True,
+        *,
+        agent_config: object = None,
+        settings: EngineSettings | Mapping[str, Any] | None = None,
+        store: str | Path | None = None,
+        store_key: bytes | None = None,
+        policy: Mapping[str, Any] | None = None,
+        hooks: Any = None,
+        approve: Approve | None = None,
+        audit: Audit | None = None,
+    ) -> None:
+        """Raises ConfigError for a configuration or tool that cannot be used."""
+        self.config: CodeModeConfig = load_config(config, overlay=agent_config)
+        self.settings: EngineSettings = load_settings(settings)
+        self._tools = tuple(as_tools(tools))
+        self._admission = Admission(self.config, self._tools, policy, hooks, approve, audit)
+        self._runs: dict[str, Run] = {}
+        self._tally = Tally()
+        self._hub = EventHub()
+        self._supervisor = Supervisor(_supervisor_settings(self.config, self.settings))
+        self._suspensions = Suspensions(store, _store_limits(self.config, self.settings), store_key)
+        nested = NestedWork(self.config, self._hub)
+        self._services = Services(self.config, self._supervisor, self._suspensions, nested, self._hub)
+        self._resumption = Resumption(self._services, self._tally)
+        self._start_failure: Failed | None = None
+        self._expiry: asyncio.Task[None] | None = None
+        self._is_open = False
+
+    async def __aenter__(self) -> Engine:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"<Engine {len(self._runs)} runs, {self._supervisor!r}>"
+
+    async def start(self) -> None:
+        """Opens the store and starts the workers. Where those cannot start, exec says so with a result."""
+        lost = await self._suspensions.open()
+        for stone in lost:
+            _log.warning("run %s was being resumed when its engine died; it is gone", stone.run_id)
+        self._is_open = True
+        self._start_failure = await self._start_workers()
+        self._expiry = asyncio.create_task(self._expire_for_ever(), name="codemode expiry")
+
+    async def _start_workers(self) -> Failed | None:
+        if not self.config.enabled:
+            return None
+        try:
+            await self._supervisor.start()
+        except SupervisorError as error:
+            _log.error("no worker can be started: %s", error)
+            return failed("runtime_unavailable", f"The code runtime is not available: {error}")
+        return None
+
+    async def close(self) -> None:
+        """Ends what runs. Suspended runs stay where the store is durable, else they are dropped."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        if self._expiry is not None:
+            self._expiry.cancel()
+            await asyncio.gather(self._expiry, return_exceptions=True)
+        for run in list(self._runs.values()):
+            if run.state is RunState.RUNNING or run.leg is not None:
+                await self._abort(run, "the engine was closed")
+            else:
+                await run.cancel_work()
+        self._runs.clear()
+        await self._supervisor.close()
+        await self._suspensions.close()
+        self._hub.close()
+
+    # ---- exec and wait -------------------------------------------------------------------------------------
+
+    async def exec(
+        self,
+        given: str | Mapping[str, Any],
+        language: str | None = None,
+        *,
+        session: str = "default",
+        agent: str = "main",
+        agent_run: str = _NONE,
+        tool_call: str = _NONE,
+        tools: Iterable[Any] = (),
+        provider: str | None = None,
+        model: str | None = None,
+        context: CallContext | None = None,
+    ) -> CodeModeResult:
+        """Runs a program: its text, or the input object as a host passes it on.
+
+        `tools` are this run's own, beside the engine's; `context` is what tools and hooks hear of the caller.
+        """
+        try:
+            scope = read_scope(agent, session, agent_run, tool_call)
+            program = read_exec(given, language, self.config)
+        except InputRefused as refused:
+            return self._refuse(refused.code, str(refused))
+        if not self._is_open or self._start_failure is not None:
+            return self._start_failure or failed("aborted", "The engine is closed.")
+        own = tuple(as_tools(tools))
+        environment = self._admission.environment(own, agent, provider, model)
+        run = Run(new_run_id(), scope, environment, RunMeter(self._tally))
+        run.host_context, run.variables = context, contextvars.copy_context()
+        try:
+            program = await self._admission.ask_hooks(program, context)
+        except InputRefused as refused:
+            return self._refuse(refused.code, str(refused))
+        run.program, run.language = program.program, program.language
+        meter = run.require_meter()
+        meter.see_surface(("exec", "wait"), run.environment.facts, 0)
+        meter.begin_leg("exec")
+        self._runs[run.id] = run
+        if self._hub.has_listeners:
+            self._hub.publish(
+                events.Started(run_id=run.id, at_ms=wall_ms(), session=scope.session, language=run.language)
+            )
+        return await self._lead(run, Leg(self._services, run, self.config.timeout_ms).start())
+
+    async def wait(
+        self,
+        given: str | Mapping[str, Any],
+        *,
+        session: str = "default",
+        agent: str = "main",
+        agent_run: str = _NONE,
+        tool_call: str = _NONE,
+    ) -> CodeModeResult:
+        """Goes on with a suspended run: its id, or the input object {runId}."""
+        try:
+            run_id = read_wait(given)
+            caller = read_scope(agent, session, agent_run, tool_call)
+            if not self._is_open:
+                return failed("aborted", "The engine is closed.")
+            run = await self._find(run_id, caller)
+        except InputRefused as refused:
+            return self._refuse(refused.code, str(refused))
+        if isinstance(run, Failed):
+            return run
+        return await self._lead(run, self._resumption.resume(run))
+
+    async def _lead(self, run: Run, leg: Coroutine[Any, Any, CodeModeResult]) -> CodeModeResult:
+        """Runs a leg in a task of its own, so that an abort can end it; a cancelled caller aborts the run."""
+        task = run.leg = asyncio.create_task(leg, name=f"codemode leg {run.id}")
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if not task.done():
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+            await self._abandon(run, run.aborted or "the caller was cancelled", leave="aborted")
+            current = asyncio.current_task()
+            if run.aborted is not None and current is not None and not current.cancelling():
+                return self._aborted(run)
+            raise
+        except Exception:
+            _log.exception("a leg of run %s failed", run.id)
+            await self._abandon(run, "the engine failed")
+            return failed("internal_error", "The engine failed while it ran the program.")
+        finally:
+            run.leg = None
+            if run.has_ended or run.is_foreign:
+                self._runs.pop(run.id, None)
+
+    def _refuse(self, code: ErrorCode, text: str) -> Failed:
+        meter = RunMeter(self._tally)
+        meter.end_leg(code)
+        return failed(code, text)
+
+    def _aborted(self, run: Run) -> Failed:
+        text = f"The run was cancelled: {run.aborted}."
+        if run.meter is None:
+            return failed("aborted", text)
+        run.meter.abort_pending()
+        run.meter.end_leg("aborted")
+        return failed("aborted", text, tuple(run.output), run.meter.telemetry())
+
+    # ---- finding and resuming ------------------------------------------------------------------------------
+
+    async def _find(self, run_id: str, caller: Scope) -> Run | Failed:
+        """The suspended run, here or in the store. To anybody outside its scope it does not exist."""
+        run = self._runs.get(run_id)
+        if run is not None:
+            if not same_caller(run.scope, caller):
+                raise unknown_run()
+            if run.leg is not None or run.state is not RunState.WAITING:
+                raise InputRefused(
+                    "invalid_input", "This run is being resumed already; wait for that result."
+                )
+            return run
+        found = await self._suspensions.find(run_id)
+        if found is None or not same_caller(
+            found.scope if isinstance(found, Tombstone) else found.label.scope, caller
+        ):
+            raise unknown_run()
+        if isinstance(found, Tombstone):
+            return ended(found.ending)
+        if run_id in self._runs:
+            raise busy_run()
+        environment = self._admission.environment((), found.label.scope.agent, None, None)
+        adopted = Run(run_id, found.label.scope, environment, RunMeter(self._tally))
+        adopted.meter = None
+        adopted.state = RunState.WAITING
+        adopted.expires_ms = found.label.expires_at_ms
+        adopted.is_adopted = True
+        self._runs[run_id] = adopted
+        return adopted
+
+    # ---- approvals, aborts, expiry -------------------------------------------------------------------------
+
+    async def approve(
+        self, run_id: str, approval_id: str, *, session: str = "default", agent: str = "main"
+    ) -> bool:
+        """Lets the call go on; its result comes with `wait`. False if nothing asks for this approval."""
+        return await self._decide(run_id, approval_id, Decision(approved=True), session, agent)
+
+    async def deny(
+        self,
+        run_id: str,
+        approval_id: str,
+        *,
+        reason: str = "",
+        session: str = "default",
+        agent: str = "main",
+    ) -> bool:
+        return await self._decide(
+            run_id, approval_id, Decision(approved=False, reason=reason), session, agent
+        )
+
+    async def abort(
+        self, run_id: str, *, session: str = "default", agent: str = "main", agent_run: str = _NONE
+    ) -> bool:
+        """Ends a run, running or suspended; whoever awaits it gets `aborted`. False if there is none."""
+        try:
+            caller = read_scope(agent, session, agent_run, _NONE)
+        except InputRefused:
+            return False
+        run = self._runs.get(run_id)
+        if run is not None:
+            if not same_caller(run.scope, caller):
+                return False
+            await self._abort(run, "somebody aborted it")
+            return True
+        found = await self._suspensions.find(run_id)
+        if not isinstance(found, RunMeta) or not same_caller(found.label.scope, caller):
+            return False
+        return await self._suspensions.end(run_id, leave="aborted")
+
+    async def abort_session(self, session: str, *, agent: str = "main") -> int:
+        """Ends every run of the session; how many there were."""
+        ended = 0
+        for run in list(self._runs.values()):
+            if (run.scope.session, run.scope.agent) == (session, agent):
+                await self._abort(run, "its session was aborted")
+                ended += 1
+        for meta in await self._suspensions.runs(session):
+            if meta.label.scope.agent == agent:
+                ended += await self._suspensions.end(meta.label.run_id, leave="aborted")
+        return ended
+
+    async def _decide(
+        self, run_id: str, approval_id: str, decision: Decision, session: str, agent: str
+    ) -> bool:
+        try:
+            run = await self._find(run_id, read_scope(agent, session, _NONE, _NONE))
+        except InputRefused:
+            return False
+        if isinstance(run, Failed) or (run.is_adopted and await self._resumption.adopt(run) is not None):
+            return False
+        for work in list(run.pending.values()):
+            if work.approval is not None and work.approval.id == approval_id:
+                await self._resumption.record_decision(run, work, decision)
+                self._services.nested.decide(run, work, decision)
+                return True
+        return False
+
+    async def _abort(self, run: Run, reason: str) -> None:
+        run.aborted = reason
+        leg = run.leg
+        if leg is not None:
+            leg.cancel()
+            await asyncio.gather(leg, return_exceptions=True)
+        await self._abandon(run, reason, leave="aborted")
+
+    async def _abandon(self, run: Run, reason: str, leave: str | None = None) -> None:
+        """The run is over in this process: its work is stopped, its snapshot deleted."""
+        if not run.has_ended:
+            _log.debug("run %s is abandoned: %s", run.id, reason)
+            run.move(RunState.ABORTED)
+        self._runs.pop(run.id, None)
+        await run.cancel_work()
+        with contextlib.suppress(StoreUnavailable):
+            await self._suspensions.end(run.id, leave=leave)
+
+    async def _expire_for_ever(self) -> None:
+        pause = max(0.25, min(30.0, self.config.snapshot_ttl_seconds / 4))
+        while True:
+            await asyncio.sleep(pause)
+            await self.expire()
+
+    async def expire(self) -> int:
+        """Purges what is past its time; the engine does this by itself. How many runs ended."""
+        try:
+            ended = await self._suspensions.expire()
+        except StoreUnavailable as error:
+            _log.warning("expired runs could not be purged: %s", error)
+            return 0
+        for stone in ended:
+            run = self._runs.pop(stone.run_id, None)
+            if run is not None and run.state is RunState.WAITING:
+                run.move(RunState.EXPIRED)
+                await run.cancel_work()
+                run.wake()
+        return len(ended)
+
+    # ---- looking in ----------------------------------------------------------------------------------------
+
+    def stats(self) -> dict[str, Any]:
+        """Counts since the start, and what there is now."""
+        return stats_of(self._runs.values(), self._tally, self._supervisor.stats())
+
+    def health(self) -> dict[str, Any]:
+        """healthy, degraded or unavailable, and why."""
+        return health_of(self._is_open, self._start_failure, self._supervisor.stats())
+
+    async def runs(self, session: str | None = None) -> list[dict[str, Any]]:
+        """The suspended runs, oldest first: of one session, or all."""
+        return [describe_run(meta) for meta in await self._suspensions.runs(session)]
+
+    def events(self, run_id: str | None = None) -> Subscription:
+        """What happens from now on, in one run or in all."""
+        return self._hub.subscribe(run_id)
+
+
+def _supervisor_settings(config: CodeModeConfig, settings: EngineSettings) -> SupervisorSettings:
+    return SupervisorSettings(
+        max_workers=settings.max_workers,
+        warm=settings.warm_workers,
+        queue_limit=settings.queue_limit,
+        worker_reuse=settings.worker_reuse,
+        memory_bytes=config.memory_limit_bytes,
+        confinement=settings.confinement,
+    )
+
+
+def _store_limits(config: CodeModeConfig, settings: EngineSettings) -> StoreLimits:
+    return StoreLimits(
+        max_snapshot_bytes=config.max_snapshot_bytes + (1 << 20),  # the delta's cap, and the run's own state
+        max_snapshots=settings.max_suspended_runs,
+        max_total_bytes=settings.max_store_bytes,
+    )

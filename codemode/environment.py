@@ -1,0 +1,79 @@
+"""What one run's program can see and call: its catalog, as the guest asks for it piece by piece.
+
+Immutable; runs with the same tools under the same policy share one. Small catalogs travel with the program, a
+large one stays here and is asked over the worker's socket only for what a program names.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import msgspec
+from codemode_runtime import wire
+from codemode_runtime.shapes import Lookup
+from msgspec import Raw
+
+from codemode.catalog import Catalog
+from codemode.executor import Executor
+from codemode.failures import Available
+from codemode.telemetry import Catalog as CatalogFacts
+
+_INLINE_BYTES = 16 << 10
+_INLINE_TOOLS = 64
+_encode = msgspec.json.encode
+
+
+class Environment:
+    """Answers the guest's look-ups; see runtime/README.md for their kinds."""
+
+    def __init__(self, catalog: Catalog, executor: Executor) -> None:
+        self.catalog = catalog
+        self.executor = executor
+
+    @property
+    def offer(self) -> wire.Offer:
+        return self._offer
+
+    @cached_property
+    def _offer(self) -> wire.Offer:
+        """What travels with a run: everything, or nothing and the worker asks."""
+        if len(self.catalog) > _INLINE_TOOLS:
+            return wire.Offer(complete=False)
+        answers = [
+            wire.Answer(Lookup.ALL_TOOLS, "", Raw(self._all_tools)),
+            wire.Answer(Lookup.TOOL_NAMES, "", Raw(_encode(self.catalog.convenience_names()))),
+            *(
+                wire.Answer(Lookup.TOOL, name, Raw(_encode(self.catalog.convenience(name))))
+                for name in self.catalog.convenience_names()
+            ),
+        ]
+        if sum(len(answer.json) for answer in answers) > _INLINE_BYTES:
+            return wire.Offer(complete=False)
+        return wire.Offer(answers=tuple(answers))
+
+    def lookup(self, kind: Lookup, key: str) -> bytes | None:
+        match kind:
+            case Lookup.ALL_TOOLS:
+                return self._all_tools
+            case Lookup.TOOL:
+                found = self.catalog.convenience(key)
+                return None if found is None else _encode(found)
+            case Lookup.TOOL_NAMES:
+                return _encode(self.catalog.convenience_names())
+            case _:
+                return None
+
+    @cached_property
+    def available(self) -> Available:
+        catalog = self.catalog
+        names = {name: catalog.convenience(name) or "" for name in catalog.convenience_names()}
+        schemas = {tool.id: tool.parameters for tool in catalog.tools}
+        return Available(convenience=names, ids=tuple(schemas), parameters=schemas.get)
+
+    @cached_property
+    def facts(self) -> CatalogFacts:
+        return CatalogFacts(len(self.catalog), self.catalog.by_source())
+
+    @cached_property
+    def _all_tools(self) -> bytes:
+        return _encode(self.catalog.all_tools())

@@ -1,0 +1,92 @@
+"""Every code a failed result can have, and what is fixed about each: where it arises, whose move is next.
+
+Codes are the contract and never change; texts may. `suggestion` tells the agent what to do; what happened is
+in the result's own text.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from msgspec import Struct
+
+ErrorCode = Literal[
+    "runtime_unavailable",
+    "invalid_config",
+    "invalid_input",
+    "unsupported_language",
+    "typescript_transform_failed",
+    "module_access_denied",
+    "timeout",
+    "memory_limit_exceeded",
+    "output_limit_exceeded",
+    "snapshot_limit_exceeded",
+    "snapshot_expired",
+    "snapshot_restore_failed",
+    "too_many_pending_tool_calls",
+    "nested_tool_failed",
+    "aborted",
+    "guest_error",
+    "internal_error",
+]
+Phase = Literal["input", "guest", "bridge", "host"]
+ERROR_CODES: tuple[ErrorCode, ...] = get_args(ErrorCode)
+
+
+class ErrorFacts(Struct, frozen=True):
+    """`recoverable`: the agent itself can do something that may succeed."""
+
+    phase: Phase
+    recoverable: bool
+    suggestion: str
+
+
+ERRORS: dict[ErrorCode, ErrorFacts] = {
+    "runtime_unavailable": ErrorFacts(
+        "host", False, "Tell the user that the code runtime is not available; `codemode doctor` says why."
+    ),
+    "invalid_config": ErrorFacts(
+        "input", False, "Tell the user that the code mode configuration has to be corrected."
+    ),
+    "invalid_input": ErrorFacts("input", True, "Correct the input as the message says and call again."),
+    "unsupported_language": ErrorFacts("input", True, "Write the program in a language that is switched on."),
+    "typescript_transform_failed": ErrorFacts(
+        "input", True, "Correct the TypeScript at the position given, or send plain JavaScript."
+    ),
+    "module_access_denied": ErrorFacts(
+        "input", True, "Remove the import or require; use the built-in globals and `tools` instead."
+    ),
+    "timeout": ErrorFacts(
+        "guest", True, "Do less computing per exec: smaller inputs, no endless loops, several calls of exec."
+    ),
+    "memory_limit_exceeded": ErrorFacts(
+        "guest", True, "Hold less data at once: fewer or smaller results, and drop what is no longer needed."
+    ),
+    "output_limit_exceeded": ErrorFacts(
+        "guest", True, "Return and print less: select fields, slice lists, summarise."
+    ),
+    "snapshot_limit_exceeded": ErrorFacts(
+        "host", True, "Hold less data across slow calls, and finish other suspended runs with wait first."
+    ),
+    "snapshot_expired": ErrorFacts(
+        "host", True, "Start again with exec; check telemetry.calls for what has already been done."
+    ),
+    "snapshot_restore_failed": ErrorFacts(
+        "host", True, "Start again with exec; check telemetry.calls for what has already been done."
+    ),
+    "too_many_pending_tool_calls": ErrorFacts(
+        "bridge", True, "Make the calls in chunks of the size given in the message, and await each chunk."
+    ),
+    "nested_tool_failed": ErrorFacts(
+        "bridge",
+        True,
+        "Correct the call, or catch its error in the program; telemetry.calls lists what was done.",
+    ),
+    "aborted": ErrorFacts("host", False, "The run was cancelled on purpose: do not repeat it unasked."),
+    "guest_error": ErrorFacts(
+        "guest", True, "Correct the program at the position given and call exec again."
+    ),
+    "internal_error": ErrorFacts(
+        "host", False, "This is a defect of the engine; trying once more may help, then tell the user."
+    ),
+}

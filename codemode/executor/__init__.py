@@ -1,0 +1,52 @@
+"""The executor: checks, hooks, approvals, limits and audit around every tool call."""
+
+from codemode.executor.approvals import Approve
+from codemode.executor.audit import Audit, AuditEvent
+from codemode.executor.calls import (
+    ApprovalRequest,
+    CallRequest,
+    CallResult,
+    CallUpdate,
+    Decision,
+    Failed,
+    FailureCode,
+    NeedsApproval,
+    Ok,
+    Via,
+)
+from codemode.executor.executor import Executor
+from codemode.executor.hooks import (
+    AfterToolCall,
+    BeforeToolCall,
+    Block,
+    HookChain,
+    RequireApproval,
+    Rewrite,
+    Verdict,
+)
+from codemode.executor.running import Gates
+
+__all__ = [
+    "AfterToolCall",
+    "ApprovalRequest",
+    "Approve",
+    "Audit",
+    "AuditEvent",
+    "BeforeToolCall",
+    "Block",
+    "CallRequest",
+    "CallResult",
+    "CallUpdate",
+    "Decision",
+    "Executor",
+    "Failed",
+    "FailureCode",
+    "Gates",
+    "HookChain",
+    "NeedsApproval",
+    "Ok",
+    "RequireApproval",
+    "Rewrite",
+    "Verdict",
+    "Via",
+]

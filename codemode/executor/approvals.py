@@ -1,0 +1,67 @@
+"""Approvals: one id for one action, and whom to ask.
+
+The id is made from the run, the call, the tool and the very arguments. It stays the same over a restart, two
+different actions never share one, and an approval cannot be used for arguments nobody saw.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from codemode.executor.calls import ApprovalRequest, Decision
+from codemode.tools import CallContext, Tool
+
+_log = logging.getLogger("codemode.approvals")
+
+# True and False decide; None leaves it to engine.approve and engine.deny, and the run waits.
+Approve = Callable[[ApprovalRequest], "Awaitable[Decision | bool | None] | Decision | bool | None"]
+
+
+def request_approval(
+    tool: Tool, arguments: dict[str, Any], context: CallContext, why: str
+) -> ApprovalRequest:
+    names = ", ".join(arguments)
+    return ApprovalRequest(
+        id=approval_id(context.run_id, context.call_id, tool.id, arguments),
+        summary=why or f"Run {tool.name}({names[:200]})",
+        tool_id=tool.id,
+        tool=tool.name,
+        arguments=arguments,
+        run_id=context.run_id,
+        call_id=context.call_id,
+        agent_id=context.agent_id,
+        session_id=context.session_id,
+        sender=context.sender,
+        channel=context.channel,
+    )
+
+
+def approval_id(run_id: str, call_id: str, tool_id: str, arguments: dict[str, Any]) -> str:
+    action = msgspec.json.encode([run_id, call_id, tool_id, arguments], order="deterministic")
+    return f"apr_{hashlib.sha256(action).hexdigest()[:32]}"
+
+
+async def ask(approve: Approve | None, request: ApprovalRequest) -> Decision | None:
+    """None if nobody has decided yet. An approver that fails has not approved."""
+    if approve is None:
+        return None
+    try:
+        answer = approve(request)
+        answer = await answer if inspect.isawaitable(answer) else answer
+    except Exception:
+        _log.exception("the approval handler failed for %s", request.tool_id)
+        return Decision(False, "the approval handler failed")
+    match answer:
+        case None | Decision():
+            return answer
+        case bool():
+            return Decision(answer)
+        case _:
+            _log.error("the approval handler answered with a %s", type(answer).__name__)
+            return Decision(False, "the approval handler failed")

@@ -1,0 +1,84 @@
+"""One event per call, whatever became of it. Names of arguments are recorded, their values are not."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from codemode.executor.calls import CallRequest, CallResult, Failed, NeedsApproval, Ok, Via
+
+_log = logging.getLogger("codemode.audit")
+
+_LONGEST_WORD = 200
+_MOST_NAMES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEvent:
+    tool: str  # the real tool's name; what was asked for, if there is no such tool
+    tool_id: str | None
+    outcome: Literal["ok", "error", "denied", "aborted", "pending"]
+    code: str | None
+    via: Via
+    run_id: str
+    call_id: str
+    agent_id: str
+    session_id: str
+    sender: str
+    channel: str
+    argument_names: tuple[str, ...]
+    bytes_out: int
+    started_at_ms: int
+    duration_ms: float
+    approval_id: str | None = None
+
+
+Audit = Callable[[AuditEvent], "Awaitable[None] | None"]
+
+
+def audit_event(
+    request: CallRequest,
+    tool: tuple[str, str] | None,
+    result: CallResult,
+    *,
+    started_at_ms: int,
+    duration_ms: float,
+    approval_id: str | None,
+) -> AuditEvent:
+    """`tool` is its name and id, None if there is none."""
+    context = request.context
+    arguments: object = request.arguments
+    names = list(cast("dict[object, object]", arguments)) if isinstance(arguments, dict) else []
+    return AuditEvent(
+        tool=tool[0] if tool else request.tool[:_LONGEST_WORD],
+        tool_id=tool[1] if tool else None,
+        outcome=result.status,
+        code=result.code if isinstance(result, Failed) else None,
+        via=request.via,
+        run_id=context.run_id,
+        call_id=request.call_id,
+        agent_id=context.agent_id,
+        session_id=context.session_id,
+        sender=context.sender,
+        channel=context.channel,
+        argument_names=tuple(str(name)[:_LONGEST_WORD] for name in names[:_MOST_NAMES]),
+        bytes_out=len(result.json) if isinstance(result, Ok) else 0,
+        started_at_ms=started_at_ms,
+        duration_ms=duration_ms,
+        approval_id=result.approval.id if isinstance(result, NeedsApproval) else approval_id,
+    )
+
+
+async def record(audit: Audit | None, event: AuditEvent) -> None:
+    """A log that cannot be written does not undo the call; it is reported through logging."""
+    if audit is None:
+        return
+    try:
+        answer = audit(event)
+        if inspect.isawaitable(answer):
+            await answer
+    except Exception:
+        _log.exception("the audit handler failed for %s", event.tool)

@@ -1,0 +1,129 @@
+"""What goes into the executor and what comes out. Data only.
+
+Three ways a call can end: a value, a failure the program can catch, or the need for an approval that is not
+there yet.
+"""
+
+from __future__ import annotations
+
+import contextvars
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import msgspec
+
+from codemode.tools import CallContext
+
+FailureCode = Literal[
+    "tool_error",
+    "invalid_arguments",
+    "unknown_tool",
+    "denied",
+    "timeout",
+    "aborted",
+    "interrupted",
+    "mcp_error",
+]
+# How the call was written. Only `tools` takes bare names, and only it cannot reach MCP tools.
+Via = Literal["tools", "mcp", "namespace", "host"]
+Status = Literal["ok", "error", "pending", "denied", "aborted"]
+
+
+@dataclass(frozen=True, slots=True)
+class CallRequest:
+    tool: str
+    arguments: Any = None
+    call_id: str = ""
+    idempotency_key: str = ""
+    context: CallContext = field(default_factory=CallContext)
+    via: Via = "tools"
+    # The context variables of whoever started the run; without them those of the task that calls.
+    variables: contextvars.Context | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ok:
+    json: bytes
+    status: Status = field(default="ok", init=False)
+
+    @property
+    def value(self) -> Any:
+        return msgspec.json.decode(self.json)
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Becomes a plain Error in the guest, with these words and nothing else."""
+
+    code: FailureCode
+    name: str
+    message: str
+    data: Any = None
+
+    @property
+    def status(self) -> Status:
+        match self.code:
+            case "denied" | "aborted":
+                return self.code
+            case _:
+                return "error"
+
+    @property
+    def json(self) -> bytes:
+        """{name, message, code, data?}, as a rejected settlement has it."""
+        body = {"name": self.name, "message": self.message, "code": self.code}
+        return msgspec.json.encode(body if self.data is None else body | {"data": self.data})
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRequest:
+    """Everything a decision needs, and JSON throughout, so that it can outlive the process.
+
+    `arguments` are what will run if it is approved: hooks have seen them already. `summary` has no values of
+    theirs, because it is shown to the model.
+    """
+
+    id: str
+    summary: str
+    tool_id: str
+    tool: str
+    arguments: dict[str, Any]
+    run_id: str = ""
+    call_id: str = ""
+    agent_id: str = ""
+    session_id: str = ""
+    sender: str = ""
+    channel: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return msgspec.to_builtins(self)
+
+    @staticmethod
+    def from_dict(stored: dict[str, Any]) -> ApprovalRequest:
+        """Raises msgspec.ValidationError."""
+        return msgspec.convert(stored, ApprovalRequest)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    approved: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsApproval:
+    approval: ApprovalRequest
+    status: Status = field(default="pending", init=False)
+
+
+CallResult = Ok | Failed | NeedsApproval
+
+
+@dataclass(frozen=True, slots=True)
+class CallUpdate:
+    """Progress of a running call, in the tool's own terms."""
+
+    run_id: str
+    call_id: str
+    tool_id: str
+    progress: Any

@@ -1,0 +1,226 @@
+"""The one way to a tool, for nested calls and ordinary turns alike. One executor per run, over its catalog.
+
+In this order: find it → check the arguments → the host's hooks → approval → run it → hooks → audit. Policy
+has already decided what is in the catalog; a live rule (`permit`) is asked while looking the tool up, so that
+a tool which is not allowed cannot be told from one that does not exist, not even by wrong arguments.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from threading import Event
+from typing import Any
+
+import msgspec
+
+from codemode.catalog import Catalog
+from codemode.executor.approvals import Approve, approval_id, ask, request_approval
+from codemode.executor.audit import Audit, audit_event, record
+from codemode.executor.calls import (
+    ApprovalRequest,
+    CallRequest,
+    CallResult,
+    CallUpdate,
+    Decision,
+    Failed,
+    NeedsApproval,
+)
+from codemode.executor.hooks import AfterToolCall, BeforeToolCall, HookChain
+from codemode.executor.running import Gates, run_tool
+from codemode.executor.validation import refuse_arguments
+from codemode.tools import CallContext, Tool
+from codemode.tools.results import NotJson, encode_result
+
+_log = logging.getLogger("codemode.executor")
+
+_MAX_RESULT_BYTES = 8 << 20
+_LONGEST_NAME = 120
+
+
+class Executor:
+    def __init__(
+        self,
+        catalog: Catalog,
+        *,
+        permit: Callable[[Tool, CallContext], bool] | None = None,
+        hooks: object = None,
+        approve: Approve | None = None,
+        audit: Audit | None = None,
+        on_update: Callable[[CallUpdate], None] | None = None,
+        gates: Gates | None = None,
+        max_result_bytes: int = _MAX_RESULT_BYTES,
+    ) -> None:
+        """Pass the engine's `gates`, or the limits of the tools hold for this executor only.
+
+        `hooks` is a chain, one hook or a list of them.
+        """
+        self._catalog = catalog
+        self._permit = permit
+        self._hooks = hooks if isinstance(hooks, HookChain) else HookChain(hooks)
+        self._approve = approve
+        self._audit = audit
+        self._on_update = on_update
+        self._gates = gates or Gates()
+        self._max_result_bytes = max_result_bytes
+
+    async def call(self, request: CallRequest) -> CallResult:
+        """Never raises for what a tool, a hook or a program did. Cancelling it stops and joins the tool."""
+        return await self._audited(request, None, None)
+
+    async def resume(self, request: CallRequest, approval: ApprovalRequest, decision: Decision) -> CallResult:
+        """Goes on with a call that needed approval, maybe in another process.
+
+        The tool must still be there and take the arguments. Hooks have seen them and are not asked again.
+        """
+        return await self._audited(request, approval, decision)
+
+    async def _audited(
+        self, request: CallRequest, approval: ApprovalRequest | None, decision: Decision | None
+    ) -> CallResult:
+        started_at_ms, begun = time.time_ns() // 1_000_000, time.perf_counter()
+        tool = self._find(request)
+        result: CallResult = Failed("aborted", "Aborted", "the call was cancelled")
+        try:
+            if tool is None:
+                result = self._unknown(request)
+            elif approval is None or decision is None:
+                result = await self._begin(tool, request)
+            else:
+                result = await self._decided(tool, request, approval, decision)
+        finally:  # a cancelled call is on record too
+            event = audit_event(
+                request,
+                (tool.name, tool.id) if tool else None,
+                result,
+                started_at_ms=started_at_ms,
+                duration_ms=(time.perf_counter() - begun) * 1000,
+                approval_id=approval.id if approval else None,
+            )
+            await record(self._audit, event)
+        return result
+
+    def _find(self, request: CallRequest) -> Tool | None:
+        if request.via == "tools":
+            tool = self._catalog.resolve(request.tool)
+        else:
+            tool = self._catalog.get(request.tool)
+        if tool is None or self._permit is None:
+            return tool
+        try:
+            return tool if self._permit(tool, request.context) else None
+        except Exception:  # a rule that cannot be asked has not allowed it
+            _log.exception("the live rule failed for %s", tool.id)
+            return None
+
+    def _unknown(self, request: CallRequest) -> Failed:
+        name = request.tool[:_LONGEST_NAME]
+        if request.via == "tools" and name.startswith("mcp:"):
+            hint = " MCP tools are called as MCP.<server>.<tool>({ … }); API.list() shows them."
+            return Failed("unknown_tool", "UnknownTool", f'No tool "{name}" in tools.{hint}')
+        near = [found for found in self._catalog.nearest(name) if self._is_permitted(found, request.context)]
+        hint = f" Nearest: {', '.join(near)}." if near else ""
+        return Failed(
+            "unknown_tool",
+            "UnknownTool",
+            f'No tool "{name}" in this run.{hint} Find tools with tools.search(query).',
+            {"nearest": near} if near else None,
+        )
+
+    def _is_permitted(self, name: str, context: CallContext) -> bool:
+        tool_id = self._catalog.convenience(name) or name
+        return self._find(CallRequest(tool_id, context=context)) is not None
+
+    async def _begin(self, tool: Tool, request: CallRequest) -> CallResult:
+        arguments: Any = {} if request.arguments is None else request.arguments
+        refused = refuse_arguments(tool, arguments)
+        if refused is not None:
+            return refused
+        context = self._context(tool, request)
+        verdict = await self._hooks.before(BeforeToolCall(tool.name, tool.id, arguments, context))
+        if verdict.blocked is not None:
+            return Failed("denied", "ToolBlocked", f"{tool.name} was blocked: {verdict.blocked}")
+        if verdict.rewritten:
+            refused = refuse_arguments(tool, verdict.arguments)
+            if refused is not None:
+                # What a hook put in may be secret: its values stay out of the message.
+                _log.error("a hook gave %s arguments it does not take: %s", tool.id, refused.message)
+                told = f"{tool.name}: a rule of the host changed the arguments to something it does not take"
+                return Failed("invalid_arguments", "InvalidArguments", told)
+        if not tool.hints.requires_approval and verdict.approval is None:
+            return await self._run(tool, request, verdict.arguments, context)
+        approval = request_approval(tool, verdict.arguments, context, verdict.approval or "")
+        decision = await ask(self._approve, approval)
+        if decision is None:
+            return NeedsApproval(approval)
+        return await self._decided(tool, request, approval, decision)
+
+    async def _decided(
+        self, tool: Tool, request: CallRequest, approval: ApprovalRequest, decision: Decision
+    ) -> CallResult:
+        context = self._context(tool, request)
+        expected = approval_id(context.run_id, context.call_id, tool.id, approval.arguments)
+        if approval.id != expected:
+            return Failed("denied", "ApprovalRefused", f"{tool.name}: the approval is for another action")
+        if not decision.approved:
+            reason = f": {decision.reason}" if decision.reason else ""
+            return Failed("denied", "ApprovalRefused", f"{tool.name} was not approved{reason}")
+        # The tool may have changed while somebody thought about it.
+        refused = refuse_arguments(tool, approval.arguments)
+        return refused or await self._run(tool, request, approval.arguments, context)
+
+    async def _run(
+        self, tool: Tool, request: CallRequest, arguments: dict[str, Any], context: CallContext
+    ) -> CallResult:
+        begun = time.perf_counter()
+        ended = Event()
+        reporting = replace(context, on_update=self._reporter(context, ended))
+        try:
+            result = await run_tool(
+                tool,
+                arguments,
+                reporting,
+                gates=self._gates,
+                variables=request.variables,
+                max_result_bytes=self._max_result_bytes,
+            )
+        finally:
+            ended.set()
+        duration_ms = (time.perf_counter() - begun) * 1000
+        await self._hooks.after(AfterToolCall(tool.name, tool.id, arguments, context, result, duration_ms))
+        return result
+
+    def _context(self, tool: Tool, request: CallRequest) -> CallContext:
+        return replace(
+            request.context,
+            call_id=request.call_id,
+            tool_id=tool.id,
+            idempotency_key=request.idempotency_key,
+            abort=Event(),  # of this call: a time-out here is none of its neighbours' business
+        )
+
+    def _reporter(self, context: CallContext, ended: Event) -> Callable[[Any], None] | None:
+        """From any thread into the event loop, in order; a tool that reports after its end is not heard."""
+        sink = self._on_update
+        if sink is None:
+            return None
+        loop = asyncio.get_running_loop()
+
+        def deliver(progress: Any) -> None:
+            if not ended.is_set():
+                sink(CallUpdate(context.run_id, context.call_id, context.tool_id, progress))
+
+        def report(progress: Any) -> None:
+            if ended.is_set():
+                return
+            try:
+                plain = msgspec.json.decode(encode_result(progress))
+            except NotJson:
+                _log.debug("%s reported progress that is not JSON", context.tool_id)
+                return
+            loop.call_soon_threadsafe(deliver, plain)
+
+        return report

@@ -1,0 +1,94 @@
+"""A tool's exception as a failure the program may see: its name and its own words, no trace of the host."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from codemode.executor.calls import Failed
+from codemode.tools import InvalidArguments, ToolError
+from codemode.tools.results import NotJson, encode_result
+
+_LONGEST_MESSAGE = 4_000
+_MAX_IN_GROUP = 3
+# What absolute paths start with on machines people have. `/api/v1/users` is none of them and stays.
+_ROOTS = (
+    "home root Users usr opt var tmp etc srv mnt media proc sys dev run private nix lib Library Applications "
+    "System Volumes snap boot"
+)
+
+
+def failure_of(error: BaseException) -> Failed:
+    match error:
+        case ToolError():
+            return Failed(error.code, error.name[:80], clean_message(_text(error)), _data(error.data))
+        case InvalidArguments():
+            return Failed("invalid_arguments", "InvalidArguments", clean_message(_text(error)))
+        case SystemExit():
+            return Failed("tool_error", "SystemExit", "the tool tried to end the process")
+        case BaseExceptionGroup():
+            told = "; ".join(_text(inner) for inner in error.exceptions[:_MAX_IN_GROUP])
+            return Failed("tool_error", type(error).__name__, clean_message(f"{error.message}: {told}"))
+        case _:
+            name = type(error).__name__
+            return Failed("tool_error", name, clean_message(_text(error)) or name)
+
+
+def clean_message(text: str) -> str:
+    """Drops tracebacks, and shortens paths of this machine to their last part."""
+    text = _without_traceback(text[: 4 * _LONGEST_MESSAGE])
+    text = _host_path().sub(lambda found: f"…/{_last_part(found[0])}", text)
+    return text if len(text) <= _LONGEST_MESSAGE else text[: _LONGEST_MESSAGE - 1] + "…"
+
+
+def _text(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except Exception:  # an exception's own __str__ may do anything
+        return ""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _data(data: Any) -> Any:
+    if data is None:
+        return None
+    try:
+        return msgspec.json.decode(encode_result(data))
+    except NotJson:
+        return None
+
+
+def _without_traceback(text: str) -> str:
+    """A traceback quoted in a message ends with the line that says what happened; that line stays."""
+    if "Traceback (most recent call last):" not in text and 'File "' not in text:
+        return text
+    kept: list[str] = []
+    inside = False
+    for line in text.splitlines():
+        if line.lstrip().startswith("Traceback (most recent call last):"):
+            inside = True
+        elif not (inside and line.startswith((" ", "\t"))) and not line.lstrip().startswith('File "'):
+            inside = False
+            kept.append(line)
+    return "\n".join(kept).strip()
+
+
+def _last_part(path: str) -> str:
+    return re.split(r"[/\\]", path.rstrip("/\\"))[-1]
+
+
+@cache
+def _host_path() -> re.Pattern[str]:
+    """Absolute paths under a root of this machine, not inside a URL or a longer word."""
+    own = {os.path.expanduser("~"), os.getcwd(), sys.prefix, sys.base_prefix, tempfile.gettempdir()}
+    roots = {path.strip("/").split("/")[0] for path in own if path.startswith("/") and path != "/"}
+    roots.update(_ROOTS.split())
+    posix = rf"/(?:{'|'.join(sorted(map(re.escape, roots)))})(?:/[^\s'\"<>|:;,()\[\]{{}}]+)+"
+    windows = r"[A-Za-z]:\\[^\s'\"<>|:;,()\[\]{}]+"
+    return re.compile(rf"(?<![\w/.:~-])(?:{posix}|{windows})")

@@ -1,0 +1,124 @@
+"""`before_tool_call` and `after_tool_call`: what the host's own rules say about a call.
+
+A hook is an object with one or both of these methods, sync or async. The engine runs its own `exec` through
+the same chain, with `tool_kind` "code_mode_exec", so that a rule can tell it from a shell of that name.
+A hook that fails, or answers what is no answer, blocks the call: a rule that cannot be asked allowed nothing.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from codemode.executor.calls import CallResult
+from codemode.tools import CallContext
+
+_log = logging.getLogger("codemode.hooks")
+
+
+@dataclass(frozen=True, slots=True)
+class BeforeToolCall:
+    tool: str  # the real tool's name
+    tool_id: str
+    arguments: dict[str, Any]  # the hook's own copy
+    context: CallContext
+    tool_kind: str = "tool"
+    tool_input_kind: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AfterToolCall:
+    tool: str
+    tool_id: str
+    arguments: dict[str, Any]
+    context: CallContext
+    result: CallResult
+    duration_ms: float
+    tool_kind: str = "tool"
+    tool_input_kind: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """Go on with these arguments. They are checked against the schema again."""
+
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Do not run it. The program is told the reason."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RequireApproval:
+    """Run it only if somebody says yes. The model may see the summary."""
+
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What all hooks together say. `arguments` are the last ones."""
+
+    arguments: dict[str, Any]
+    rewritten: bool = False
+    blocked: str | None = None
+    approval: str | None = None  # a summary, maybe empty, if one asks for approval
+
+
+class HookChain:
+    """In the order given; each sees what those before it made of the arguments. The first block ends it."""
+
+    def __init__(self, hooks: Any = ()) -> None:
+        """One hook or several. Raises TypeError for an object that is no hook."""
+        found = list(cast("Iterable[Any]", hooks)) if isinstance(hooks, list | tuple) else [hooks]
+        self._before: list[Callable[[BeforeToolCall], Any]] = []
+        self._after: list[Callable[[AfterToolCall], Any]] = []
+        for hook in (hook for hook in found if hook is not None):
+            before, after = getattr(hook, "before_tool_call", None), getattr(hook, "after_tool_call", None)
+            if before is None and after is None:
+                kind = type(hook).__name__
+                raise TypeError(f"{kind} has neither before_tool_call nor after_tool_call")
+            self._before += [before] if before is not None else []
+            self._after += [after] if after is not None else []
+
+    async def before(self, event: BeforeToolCall) -> Verdict:
+        verdict = Verdict(event.arguments)
+        for hook in self._before:
+            own = replace(event, arguments=copy.deepcopy(verdict.arguments))
+            try:
+                answer = hook(own)
+                answer = await answer if inspect.isawaitable(answer) else answer
+            except Exception:
+                _log.exception("before_tool_call failed for %s", event.tool)
+                return replace(verdict, blocked="a rule of the host could not be asked")
+            match answer:
+                case None:
+                    pass
+                case Rewrite():
+                    verdict = replace(verdict, arguments=answer.arguments, rewritten=True)
+                case Block():
+                    return replace(verdict, blocked=answer.reason)
+                case RequireApproval():
+                    verdict = replace(verdict, approval=verdict.approval or answer.summary)
+                case _:
+                    _log.error("before_tool_call answered with a %s", type(answer).__name__)
+                    return replace(verdict, blocked="a rule of the host could not be asked")
+        return verdict
+
+    async def after(self, event: AfterToolCall) -> None:
+        """They look on. What has happened has happened: a failure here is logged and changes nothing."""
+        for hook in self._after:
+            try:
+                answer = hook(event)
+                if inspect.isawaitable(answer):
+                    await answer
+            except Exception:
+                _log.exception("after_tool_call failed for %s", event.tool)

@@ -1,0 +1,157 @@
+"""Arguments against a tool's schema, before anything has happened; the refusal says what would be right.
+
+References to other documents are never followed. The schemas of servers and clients are not trusted either:
+they are unfolded into a tree of bounded size first, because a few nested references can describe more checks
+than there is time for.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakKeyDictionary
+
+import msgspec
+
+from codemode.executor.calls import Failed
+from codemode.executor.unfolding import Unusable, unfold
+from codemode.nearest import did_you_mean, nearest
+from codemode.tools import Tool
+from codemode.tools.sketch import sketch
+
+if TYPE_CHECKING:  # 30 ms of import, for hosts that may never call a tool
+    from jsonschema_rs import ValidationError, Validator
+
+_log = logging.getLogger("codemode.executor")
+
+_MAX_PROBLEMS = 5
+_LONGEST_PROBLEM = 300
+_BACKTRACKING = 20_000
+
+_validators: WeakKeyDictionary[Tool, Validator | None] = WeakKeyDictionary()
+
+
+def refuse_arguments(tool: Tool, arguments: object) -> Failed | None:
+    """None if the tool may be called with them."""
+    if not isinstance(arguments, dict):
+        return _refusal(tool, [f"takes one object, not {_kind(arguments)}"])
+    given = cast("dict[str, Any]", arguments)
+    try:
+        # Everything after this can rely on it: hooks, approval ids, and a validator that recurses in native
+        # code and would crash on what is nested without end.
+        msgspec.json.encode(given)
+        validator = _validator_of(tool)
+        if validator is None or validator.is_valid(given):
+            return None
+        errors = [error for error, _ in zip(validator.iter_errors(given), range(_MAX_PROBLEMS), strict=False)]
+    except (
+        ValueError,
+        TypeError,
+        OverflowError,
+        RecursionError,
+    ):  # half a surrogate pair, a cycle, an object
+        return _refusal(tool, ["the input is not JSON, or nested too deeply"])
+    return _refusal(tool, [_problem(tool, error, given) for error in errors])
+
+
+def _refusal(tool: Tool, problems: list[str]) -> Failed:
+    told = "; ".join(problem[:_LONGEST_PROBLEM] for problem in problems)
+    expected = sketch(tool.parameters)
+    return Failed(
+        "invalid_arguments",
+        "InvalidArguments",
+        f"{tool.name}: {told}. Parameters: {expected}",
+        {"problems": problems, "parameters": expected},
+    )
+
+
+def _validator_of(tool: Tool) -> Validator | None:
+    if tool not in _validators:
+        _validators[tool] = _compile(tool)
+    return _validators[tool]
+
+
+def _compile(tool: Tool) -> Validator | None:
+    """A schema that cannot be used cannot refuse anything; the tool is then called with any object."""
+    from jsonschema_rs import FancyRegexOptions, validator_for
+
+    try:
+        schema = tool.parameters if tool.trusted else unfold(tool.parameters)
+        return validator_for(
+            schema, offline=True, pattern_options=FancyRegexOptions(backtrack_limit=_BACKTRACKING)
+        )
+    except (ValueError, Unusable) as problem:  # jsonschema_rs raises ValueErrors, with the schema in the text
+        reason = str(problem).splitlines()[0][:200]
+        _log.warning("the parameters of %s are no usable JSON schema: %s", tool.id, reason)
+        return None
+
+
+def _problem(tool: Tool, error: ValidationError, given: dict[str, Any]) -> str:
+    path = ".".join(map(str, error.instance_path))
+    place = f'"{path}"' if path else "the input"
+    facts = error.kind.as_dict()
+    match error.kind.name:
+        case "additionalProperties" | "unevaluatedProperties":
+            known = _properties(tool.parameters, error.schema_path[:-1])
+            return "; ".join(_unknown(path, str(name), known) for name in facts["unexpected"])
+        case "required":
+            known = _properties(tool.parameters, error.schema_path[:-1])
+            return _missing(path, str(facts["property"]), known, _names_at(given, error.instance_path))
+        case "enum":
+            options = [str(option) for option in facts["options"]]
+            hint = did_you_mean(error.instance, options) if isinstance(error.instance, str) else ""
+            return f"{place} must be one of {', '.join(options)}{hint and '.'}{hint}"
+        case "type":
+            return f"{place} must be {' or '.join(facts['types'])}, not {_kind(error.instance)}"
+        case _:
+            return f"{place}: {error.message}"
+
+
+def _unknown(path: str, name: str, known: Sequence[str]) -> str:
+    hint = did_you_mean(name, known)
+    return f'unknown parameter "{path and path + "."}{name}"{hint and "."}{hint}'
+
+
+def _missing(path: str, name: str, known: Sequence[str], given: Sequence[str]) -> str:
+    """A name that is not declared may be the missing one in another spelling."""
+    taken_for = nearest(name, (other for other in given if other not in known), 1)
+    hint = f', perhaps given as "{taken_for[0]}"' if taken_for else ""
+    return f'missing parameter "{path and path + "."}{name}"{hint}'
+
+
+def _properties(schema: Mapping[str, Any], path: Sequence[str | int]) -> list[str]:
+    """The names declared at a place in the schema, as far as the path can be followed."""
+    found: Any = schema
+    for step in path:
+        try:
+            found = found[step]
+        except (KeyError, IndexError, TypeError):
+            return []
+    own = cast("Mapping[str, Any]", found).get("properties") if isinstance(found, Mapping) else None
+    return list(cast("Mapping[str, Any]", own)) if isinstance(own, Mapping) else []
+
+
+def _names_at(given: dict[str, Any], path: Sequence[str | int]) -> list[str]:
+    found: Any = given
+    for step in path:
+        found = found[step]
+    return list(cast("dict[str, Any]", found)) if isinstance(found, dict) else []
+
+
+def _kind(value: object) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+        case list() | tuple():
+            return "array"
+        case Mapping():
+            return "object"
+        case _:
+            return type(value).__name__

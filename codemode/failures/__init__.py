@@ -1,0 +1,28 @@
+"""What the model reads when a run fails: the code, by the events that happened, and a text that helps.
+
+`explain_*` turn each way a leg can end badly into a code and a text: name, message, position, source line and
+a hint. Codes come from the kind of the event, never from the text of an error: that belongs to the program.
+"""
+
+from codemode.failures.available import GLOBALS, Available
+from codemode.failures.explain import (
+    Explained,
+    Program,
+    explain_failure,
+    explain_refusal,
+    explain_stop,
+    explain_timeout,
+)
+from codemode.failures.hints import hint_for_unawaited
+
+__all__ = [
+    "GLOBALS",
+    "Available",
+    "Explained",
+    "Program",
+    "explain_failure",
+    "explain_refusal",
+    "explain_stop",
+    "explain_timeout",
+    "hint_for_unawaited",
+]

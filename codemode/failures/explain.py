@@ -1,0 +1,192 @@
+"""Each way a leg can end badly, as a code and a text for the model. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from codemode_runtime import wire
+from codemode_runtime.shapes import Stop
+
+from codemode.config import CodeModeConfig, Language
+from codemode.error_codes import ERRORS, ErrorCode, Phase
+from codemode.failures import hints
+from codemode.failures.available import Available
+from codemode.failures.positions import Position, excerpt, find_position, locate
+
+_LONGEST_NAME = 100
+_LONGEST_MESSAGE = 4000
+_LONGEST_THROWN = 500
+
+_DEADLOCK = (
+    "The program waits for a promise that nothing can settle: no call, timer or yield is pending. "
+    "Look for a `new Promise(…)` that is never resolved."
+)
+_UNHANDLED = "Nobody handled this rejection: `await` the promise or add `.catch(…)`."
+_UNAWAITED_CALL = "This call was not awaited and failed: `await` it, or catch its error."
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    code: ErrorCode
+    text: str
+
+    @property
+    def phase(self) -> Phase:
+        return ERRORS[self.code].phase
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The model's text as sent. `exact_positions`: False if it was reprinted before it ran."""
+
+    text: str
+    language: Language = "javascript"
+    exact_positions: bool = True
+
+
+def explain_failure(
+    failure: wire.Failure, program: Program, available: Available, config: CodeModeConfig
+) -> Explained:
+    """For a program that ended by itself, but not well."""
+    match failure.kind:
+        case "value_too_large":
+            return Explained("output_limit_exceeded", _too_large(failure, config))
+        case "deadlock":
+            return Explained("guest_error", _DEADLOCK)
+        case "syntax":
+            return Explained("invalid_input", _syntax(failure, program, config))
+        case "exception" | "unhandled":
+            code = "nested_tool_failed" if failure.tool else "guest_error"
+            return Explained(code, _uncaught(failure, program, available))
+
+
+def explain_stop(reason: Stop, config: CodeModeConfig) -> Explained:
+    """For a guest that was ended where no program can catch it."""
+    match reason:
+        case Stop.MEMORY:
+            return Explained(
+                "memory_limit_exceeded",
+                f"The program used more than {_bytes(config.memory_limit_bytes)} of memory and was ended. "
+                "Keep fewer or smaller values at a time.",
+            )
+        case Stop.OUTPUT:
+            return Explained(
+                "output_limit_exceeded",
+                f"The program wrote more than {_bytes(config.max_output_bytes)} of output and was ended; "
+                "what fitted is kept. Write and return less: select fields, slice lists, summarise.",
+            )
+        case Stop.MESSAGES:
+            return Explained(
+                "output_limit_exceeded",
+                "The program sent more output, calls and timers at once than may cross, and was ended. "
+                "Await the calls in smaller groups and write less.",
+            )
+        case Stop.CALLS:
+            return Explained("too_many_pending_tool_calls", _too_many(config.max_pending_tool_calls))
+        case Stop.STACK:
+            return Explained("guest_error", "RangeError: the program recursed too deep and was ended.")
+        case Stop.ABORT | Stop.ENGINE:
+            return Explained(
+                "internal_error",
+                "The engine stopped while it ran the program. This is a defect of the engine.",
+            )
+
+
+def explain_timeout(config: CodeModeConfig) -> Explained:
+    return Explained(
+        "timeout",
+        f"The program was still computing after {config.timeout_ms} ms and was ended. Look for an endless "
+        "loop, or do less at a time. A program that only waits for tools by then is suspended instead.",
+    )
+
+
+def explain_refusal(refused: wire.Refused, program: Program) -> Explained:
+    """For a text that was refused before anything ran."""
+    at = None
+    if refused.line is not None and refused.column is not None:
+        at = locate(program.text, refused.line, refused.column)
+    return Explained(refused.code, _assemble(_cut(refused.message, _LONGEST_MESSAGE), at))
+
+
+def _too_large(failure: wire.Failure, config: CodeModeConfig) -> str:
+    return (
+        f"The returned value is {_bytes(failure.bytes)} of JSON; with the output, a result may have "
+        f"{_bytes(config.max_output_bytes)}. Return less: select fields, slice lists, summarise. "
+        f"It begins with: {_cut(failure.head, 200)}"
+    )
+
+
+def _too_many(limit: int) -> str:
+    return (
+        f"More than {limit} tool calls at once. None of the last batch was started. Make them in chunks:\n"
+        f"    for (let i = 0; i < items.length; i += {limit})\n"
+        f"      results.push(...await Promise.all(items.slice(i, i + {limit}).map(async (item) => …)));"
+    )
+
+
+def _syntax(failure: wire.Failure, program: Program, config: CodeModeConfig) -> str:
+    error = failure.error or wire.ThrownError()
+    at = _position(error, program)
+    hint = hints.hint_for_syntax(at.text, program.language, config.languages) if at else None
+    return _assemble(_headline(error), at, hint)
+
+
+def _uncaught(failure: wire.Failure, program: Program, available: Available) -> str:
+    hint = _unhandled_hint(failure)
+    if failure.error is None:
+        return _assemble(f"Uncaught value: {_thrown(failure)}", None, hint)
+    at = _position(failure.error, program)
+    return _assemble(_headline(failure.error), at, _hint(failure, at, program, available), hint)
+
+
+def _unhandled_hint(failure: wire.Failure) -> str | None:
+    if failure.kind != "unhandled":
+        return None
+    return _UNAWAITED_CALL if failure.tool else _UNHANDLED
+
+
+def _hint(failure: wire.Failure, at: Position | None, program: Program, available: Available) -> str | None:
+    error = failure.error or wire.ThrownError()
+    message, offset = error.message or "", at.offset if at else None
+    if failure.tool:
+        return hints.hint_for_tool_error(error.code, message, program.text, offset, available)
+    match error.name:
+        case "ReferenceError":
+            return hints.hint_for_name(message, program.text, available)
+        case "TypeError" if message == "not a function":
+            return hints.hint_for_call(program.text, offset, available)
+        case "TypeError":
+            return hints.hint_for_property(message, program.text, offset, available)
+        case _:
+            return None
+
+
+def _position(error: wire.ThrownError, program: Program) -> Position | None:
+    if not program.exact_positions or error.stack is None:
+        return None
+    return find_position(error.stack, program.text, error.name or "Error")
+
+
+def _headline(error: wire.ThrownError) -> str:
+    name = _cut(" ".join((error.name or "Error").split()), _LONGEST_NAME) or "Error"
+    return f"{name}: {_cut(error.message, _LONGEST_MESSAGE)}" if error.message else name
+
+
+def _thrown(failure: wire.Failure) -> str:
+    return _cut(bytes(failure.thrown or b"null").decode(), _LONGEST_THROWN)
+
+
+def _assemble(headline: str, at: Position | None, *hint_lines: str | None) -> str:
+    lines = [headline if at is None else f"{headline} ({at})\n{excerpt(at)}"]
+    lines.extend(hint for hint in hint_lines if hint)
+    return "\n".join(lines).encode("utf-8", "replace").decode()
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}… ({len(text) - longest} more characters)"
+
+
+def _bytes(count: int) -> str:
+    if count >= 1 << 20 and count % (1 << 20) == 0:
+        return f"{count >> 20} MiB"
+    return f"{count >> 10} KiB" if count >= 1 << 10 and count % (1 << 10) == 0 else f"{count} bytes"

@@ -1,0 +1,240 @@
+"""The sentence that helps: what exists instead, which name was meant, how to write it. Pure.
+
+Each function gives one hint or None. They look at the error's text and at the program, which may both lie: a
+wrong hint costs a line, so nothing but hints may be made of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+
+from codemode_runtime.wire import Lossy
+
+from codemode.failures.available import Available
+from codemode.failures.expressions import (
+    called_members,
+    declared_names,
+    first_argument,
+    holds_promise,
+    path_at,
+)
+from codemode.nearest import nearest
+
+_NOT_DEFINED = re.compile(r"([\w$]{1,120}) is not defined")
+_OF_UNDEFINED = re.compile(r"cannot read property '([^']{1,120})' of (?:undefined|null)")
+_QUOTED = re.compile(r"""["'`]([^"'`\n]{1,200})["'`]""")
+_TOOL_METHODS = ("search", "describe", "call")
+_FEW = 8  # so many names are listed rather than searched
+_LEVELS = "log, info, warn, error and debug"
+
+_NETWORK = "There is no network here; call a tool instead (`tools.search(…)` finds one)."
+_FILES = (
+    "There are no files, processes or environment here; call a tool instead (`tools.search(…)` finds one)."
+)
+_BROWSER = "This is not a browser."
+_MODULES = "There are no modules here."
+_INSTEAD = {
+    **dict.fromkeys(
+        ("fetch", "axios", "XMLHttpRequest", "WebSocket", "EventSource", "request", "http"), _NETWORK
+    ),
+    **dict.fromkeys(("fs", "process", "path", "os", "child_process", "Deno", "Bun", "exec", "spawn"), _FILES),
+    **dict.fromkeys(("require", "module", "exports", "__dirname", "__filename", "importScripts"), _MODULES),
+    **dict.fromkeys(("window", "document", "navigator", "localStorage", "location", "alert"), _BROWSER),
+    **dict.fromkeys(("global", "self"), "The global object is `globalThis`."),
+    **dict.fromkeys(
+        ("setInterval", "setImmediate", "requestAnimationFrame", "clearInterval"),
+        "Use `setTimeout`, or a loop with `await new Promise((done) => setTimeout(done, ms))`.",
+    ),
+    "sleep": "Write `await new Promise((done) => setTimeout(done, ms))`.",
+    "Buffer": "Use `TextEncoder`, `TextDecoder`, `atob` and `btoa`.",
+    "print": "Use `text(value)` or `console.log(…)`.",
+    "Intl": "There is no `Intl`; format by hand.",
+    "WebAssembly": "There is no `WebAssembly`.",
+}
+
+
+def hint_for_name(message: str, program: str, available: Available) -> str | None:
+    """For `x is not defined`."""
+    found = _NOT_DEFINED.fullmatch(message)
+    return _missing(found[1], program, available) if found else None
+
+
+def _missing(name: str, program: str, available: Available) -> str | None:
+    listing = f"Available: {', '.join(available.globals)}."
+    if name in available.convenience or name in _TOOL_METHODS:
+        return f"Tools are called through `tools`: `await tools.{name}(…)`."
+    if name in available.servers:
+        return f"MCP servers are reached through `MCP`: `MCP.{name}`."
+    if name in _INSTEAD:
+        return f"{_INSTEAD[name]} {listing}"
+    own = nearest(name, [*available.globals, *declared_names(program)], 1)
+    if own:
+        return f"Did you mean `{own[0]}`?"
+    of_tools = nearest(name, available.convenience)
+    if of_tools:
+        return f"Did you mean {_listed(f'`tools.{found}`' for found in of_tools)}?"
+    return None
+
+
+def hint_for_call(program: str, offset: int | None, available: Available) -> str | None:
+    """For `not a function`, which does not say what is none."""
+    path = () if offset is None else path_at(program, offset)
+    match path:
+        case ("tools", name, *_):
+            return _unknown_member(name, available)
+        case ("console", name):
+            return f"`console.{name}` does not exist: console has {_LEVELS}."
+        case ("MCP", server, *_):
+            return _unknown_server_member(server, path, available)
+        case ("API", name):
+            return f"`API.{name}` does not exist: API has list and read."
+        case ("globalThis", name):
+            return _missing(name, program, available)
+        case (name, *rest) if holds_promise(program, name):
+            return _await_it(name) if rest else None
+        case (_, *_):
+            return f"`{'.'.join(path)}` is not a function."
+        case _:
+            strange = [name for name in called_members(program, "tools") if not _is_member(name, available)]
+            return _unknown_member(strange[0], available) if strange else None
+
+
+def hint_for_property(message: str, program: str, offset: int | None, available: Available) -> str | None:
+    """For `cannot read property 'x' of undefined`."""
+    found = _OF_UNDEFINED.fullmatch(message)
+    path = () if offset is None or found is None else path_at(program, offset)
+    match path:
+        case ("tools", name, *_):
+            return _unknown_member(name, available)
+        case ("MCP", server, *_):
+            return _unknown_server_member(server, path, available)
+        case ("this", *_):
+            return "`this` is undefined at the top of a program."
+        case (name, _, *_) if holds_promise(program, name):
+            return _await_it(name)
+        case _:
+            return None
+
+
+def _is_member(name: str, available: Available) -> bool:
+    return name in _TOOL_METHODS or name in available.convenience
+
+
+def _unknown_member(name: str, available: Available) -> str | None:
+    if _is_member(name, available):
+        return None
+    meant = nearest(name, (*available.convenience, *_TOOL_METHODS))
+    if meant:
+        return f"There is no `tools.{name}`. Did you mean {_listed(f'`tools.{found}`' for found in meant)}?"
+    return f"There is no `tools.{name}`. {_where_tools_are(available.convenience)}"
+
+
+def _unknown_server_member(server: str, path: Sequence[str], available: Available) -> str:
+    if server in available.servers:
+        if len(path) == 2:
+            return f"`MCP.{server}` is a server: call one of its tools, as `MCP.{server}.tool({{…}})`."
+        called = ".".join(path)
+        return f"There is no `{called}`: `await API.read('mcp/{server}.d.ts')` shows what `MCP.{server}` has."
+    meant = nearest(server, available.servers) or sorted(available.servers)[:8]
+    if not meant:
+        return f"There is no `MCP.{server}`: this run has no MCP servers."
+    return f"There is no `MCP.{server}`. MCP has {_listed(f'`MCP.{found}`' for found in meant)}."
+
+
+def _await_it(name: str) -> str:
+    return f"`{name}` is a promise: put `await` before the call that gives it."
+
+
+def hint_for_tool_error(
+    code: str | None, message: str, program: str, offset: int | None, available: Available
+) -> str | None:
+    """For an uncaught error of a nested call, by the code the executor gave it."""
+    match code:
+        case "unknown_tool":
+            return _nearest_tools(message, program, offset, available)
+        case "invalid_arguments":
+            signature = _called_signature(program, offset, available)
+            return None if signature is None or _says(message, signature) else f"Parameters: `{signature}`."
+        case "denied":
+            return "This was refused by a policy or a person; the same call will be refused again."
+        case "interrupted":
+            return (
+                "The engine restarted during this call; it may have taken effect: check before you repeat it."
+            )
+        case _:
+            return None
+
+
+def _nearest_tools(message: str, program: str, offset: int | None, available: Available) -> str:
+    quoted = _QUOTED.search(message)
+    wanted = (first_argument(program, offset) if offset is not None else None) or (
+        quoted[1] if quoted else ""
+    )
+    bare = wanted.rpartition(":")[2]
+    by_name = {identifier.rpartition(":")[2]: identifier for identifier in available.ids}
+    meant = [by_name[name] for name in nearest(bare, by_name)] if bare else []
+    if meant:
+        return f"Nearest: {_listed(f'`{identifier}`' for identifier in meant)}."
+    return _where_tools_are(available.ids)
+
+
+def _where_tools_are(names: Collection[str]) -> str:
+    if 0 < len(names) <= _FEW:
+        return f"There is {_listed(f'`{name}`' for name in sorted(names))}."
+    return "`await tools.search(…)` finds tools, `ALL_TOOLS` lists them."
+
+
+def _called_signature(program: str, offset: int | None, available: Available) -> str | None:
+    if offset is None:
+        return None
+    match path_at(program, offset):
+        case ("tools", "call"):
+            tool = first_argument(program, offset)
+        case ("tools", tool):
+            pass
+        case _:
+            return None
+    return None if tool is None else available.signature(tool)
+
+
+def _says(message: str, signature: str) -> bool:
+    """Whether the executor's own sentence names every parameter already."""
+    return all(name in message for name in re.findall(r"([\w$]+)\??:", signature))
+
+
+_TYPED = re.compile(
+    r"^\s*(?:interface|type|enum|declare|namespace|abstract\s+class)\s+[\w$]"
+    r"|\b(?:const|let|var)\s+[\w$]+\s*:"
+    r"|[(,]\s*[\w$]+\??\s*:\s*(?:string|number|boolean|any|unknown|void|object|Record|Array|Promise)\b"
+    r"|\s(?:as|satisfies)\s+(?:const|any|unknown|string|number|boolean|[A-Z])"
+)
+_AWAIT_IN_ARROW = re.compile(
+    r"(?<!async )(?:\([^()]{0,200}\)|(?<![\w$])(?!async\b)[\w$]{1,80})\s*+=>\s*+\{?.{0,200}\bawait\b"
+)
+
+
+def hint_for_syntax(source_line: str, language: str, languages: Collection[str]) -> str | None:
+    line = source_line[:2000]
+    if _AWAIT_IN_ARROW.search(line):
+        return "`await` needs an async function: write `async (…) => …`."
+    if language == "typescript" or not _TYPED.search(line):
+        return None
+    if "typescript" in languages:
+        return 'If this is TypeScript, pass language: "typescript".'
+    return "TypeScript is switched off here: leave the types out."
+
+
+def hint_for_unawaited(raw_value: bytes, lossy: Sequence[Lossy]) -> str | None:
+    """For a value that holds a promise: it was returned before it was settled."""
+    if b'"[Promise, not awaited]"' not in raw_value:
+        return None
+    paths = [item.path for item in lossy if item.kind == "object"][:5]
+    if not paths:
+        return None
+    return f"The value has a promise that was not awaited ({', '.join(paths)}): put `await` before the call."
+
+
+def _listed(names: Iterable[str]) -> str:
+    items = list(names)
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} or {items[-1]}"

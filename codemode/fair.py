@@ -1,0 +1,43 @@
+"""A queue that is fair between sessions: each in its turn, and first come first served within one. Pure."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class FairQueue(Generic[T]):
+    """A session that asks a hundred times delays another's first request by one turn, not by a hundred."""
+
+    def __init__(self) -> None:
+        self._sessions: OrderedDict[str, deque[T]] = OrderedDict()
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def push(self, session: str, item: T) -> None:
+        self._sessions.setdefault(session, deque()).append(item)
+        self._length += 1
+
+    def pop(self) -> T:
+        """Raises IndexError when empty."""
+        if not self._sessions:
+            raise IndexError("the queue is empty")
+        session, items = self._sessions.popitem(last=False)
+        item = items.popleft()
+        if items:
+            self._sessions[session] = items
+        self._length -= 1
+        return item
+
+    def discard(self, session: str, item: T) -> None:
+        """For one that gave up waiting; nothing happens if it is not there."""
+        items = self._sessions.get(session)
+        if items is not None and item in items:
+            items.remove(item)
+            self._length -= 1
+            if not items:
+                del self._sessions[session]

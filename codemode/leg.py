@@ -1,0 +1,302 @@
+"""One leg of a run: a worker leased, the program started or resumed, driven until a result can be given.
+
+The whole exec/wait loop is here: deliver what has settled, start what the program asks for, and when nothing
+is left to deliver wait for news, until the program ends, yields, needs an approval, or the budget is spent
+while it is idle. Then the guest is captured and the run suspended. Called by engine.py, in a task of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from codemode_runtime import wire
+from codemode_runtime.shapes import Limits, Settlement
+from codemode_snapshots import NotHeld, StoreFull, StoreUnavailable
+from codemode_snapshots import Settlement as Recorded
+
+from codemode import events
+from codemode.config import CodeModeConfig
+from codemode.contract import (
+    CodeModeResult,
+    Completed,
+    Failed,
+    JsonOutput,
+    Output,
+    TextOutput,
+    Waiting,
+    WaitReason,
+    failed,
+)
+from codemode.error_codes import ErrorCode
+from codemode.events import EventHub
+from codemode.failures import (
+    Explained,
+    Program,
+    explain_failure,
+    explain_refusal,
+    explain_stop,
+    explain_timeout,
+    hint_for_unawaited,
+)
+from codemode.meter import CAPS, RunMeter
+from codemode.nested import NestedWork
+from codemode.run import Run, RunState, wall_ms
+from codemode.supervisor import Supervisor
+from codemode.suspension import Suspensions
+from codemode.telemetry import LossyValue
+from codemode.worker_errors import Aborted, SupervisorError
+from codemode.workers import Worker
+
+Opening = Callable[[Worker], Awaitable[wire.Outcome]]
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What every leg of an engine needs."""
+
+    config: CodeModeConfig
+    supervisor: Supervisor
+    suspensions: Suspensions
+    nested: NestedWork
+    hub: EventHub
+
+
+class Leg:
+    """Made for one exec or one wait; `start` or `resume`, once."""
+
+    def __init__(self, services: Services, run: Run, budget_ms: int) -> None:
+        self._services = services
+        self._run = run
+        self._budget_ms = budget_ms
+        self._deadline = 0.0
+
+    async def start(self) -> CodeModeResult:
+        run = self._run
+        return await self._lead(
+            lambda worker: worker.start(
+                run.program, run.language, self._limits(), self._budget_ms, run.environment
+            )
+        )
+
+    async def resume(self, delta: bytes, settlements: list[Settlement]) -> CodeModeResult:
+        async def restore(worker: Worker) -> wire.Outcome:
+            self._publish(events.Resumed(run_id=self._run.id, at_ms=wall_ms(), settled=len(settlements)))
+            return await worker.resume(
+                delta, settlements, self._limits(), self._budget_ms, self._run.environment
+            )
+
+        return await self._lead(restore)
+
+    async def _lead(self, opening: Opening) -> CodeModeResult:
+        """Whatever happens ends in a result, and with the worker given back."""
+        flavour = self._run.language
+        try:
+            queued = time.perf_counter_ns()
+            with await self._services.supervisor.lease(
+                session=self._run.scope.session, flavour=flavour
+            ) as worker:
+                self._meter.spend("queue", (time.perf_counter_ns() - queued) // 1000)
+                # queueing and cold start do not count against the budget
+                self._deadline = asyncio.get_running_loop().time() + self._budget_ms / 1000
+                return await self._drive(worker, await opening(worker))
+        except Aborted as error:
+            return await self._fail(Explained("aborted", f"The run was cancelled: {error}."))
+        except SupervisorError as error:
+            return await self._fail(_explain_worker(error))
+
+    async def _drive(self, worker: Worker, outcome: wire.Outcome) -> CodeModeResult:
+        run = self._run
+        while isinstance(outcome, wire.Idle):
+            self._note(outcome)
+            run.returned = outcome.returned
+            for message in outcome.messages:
+                match message:
+                    case wire.Text() | wire.Json():
+                        self._take_output(message)
+                    case _:
+                        self._services.nested.begin(run, message)
+            reason = await self._until_deliverable()
+            if reason is not None:
+                return await self._suspend(worker, reason)
+            outcome = await worker.deliver(run.take_settled())
+        return await self._end(outcome)
+
+    async def _until_deliverable(self) -> WaitReason | None:
+        """None once there is something to deliver; else why the run has to be suspended now."""
+        run = self._run
+        while True:
+            has_approval = any(work.approval is not None for work in run.pending.values())
+            has_yield = not run.returned and any(work.method == "yield" for work in run.pending.values())
+            if has_yield:
+                return "approval" if has_approval else "yield"
+            if run.settled:
+                return None
+            if has_approval:
+                return "approval"
+            if not await run.news(self._deadline):
+                return "pending_tools"
+
+    async def _end(self, outcome: wire.Outcome) -> CodeModeResult:
+        """What a program sent with its end is output; calls that were not started yet are dropped."""
+        run, config = self._run, self._services.config
+        program = Program(run.program, run.language, run.exact_positions)
+        match outcome:
+            case wire.Refused():
+                return await self._fail(explain_refusal(outcome, program))
+            case wire.RestoreRefused(code, message):
+                return await self._fail(
+                    Explained(code, f"The suspended program cannot be restored: {message}.")
+                )
+            case _:
+                self._note(outcome)
+        for message in outcome.messages:
+            if isinstance(message, wire.Text | wire.Json):
+                self._take_output(message)
+        match outcome:
+            case wire.Done(result=found):
+                return await self._complete(found)
+            case wire.Failed(failure=failure):
+                program = Program(run.program, run.language, run.exact_positions)
+                return await self._fail(explain_failure(failure, program, run.environment.available, config))
+            case wire.Stopped(reason=reason):
+                return await self._fail(explain_stop(reason, config))
+            case wire.Interrupted():
+                return await self._fail(explain_timeout(config))
+            case wire.Idle():
+                raise AssertionError("an idle guest has not ended")
+
+    async def _complete(self, found: wire.Value) -> CodeModeResult:
+        run = self._run
+        await self._finish(RunState.COMPLETED)
+        lossy = tuple(LossyValue(item.path, item.kind) for item in found.lossy)
+        hint = hint_for_unawaited(bytes(found.value), found.lossy)
+        self._meter.transfer("value", len(found.value))
+        self._meter.end_leg("completed")
+        self._publish(events.Finished(run_id=run.id, at_ms=wall_ms(), status="completed"))
+        telemetry = self._meter.telemetry(lossy, (hint,) if hint else ())
+        return Completed(found.value, self._take_all_output(), telemetry)
+
+    async def _fail(self, explained: Explained) -> Failed:
+        await self._finish(RunState.ABORTED if explained.code == "aborted" else RunState.FAILED)
+        return self._failed(explained.code, explained.text)
+
+    def _failed(self, code: ErrorCode, text: str) -> Failed:
+        run = self._run
+        self._meter.abort_pending()
+        self._meter.end_leg(code)
+        if code in CAPS:
+            self._publish(events.LimitHit(run_id=run.id, at_ms=wall_ms(), code=code))
+        self._publish(events.Finished(run_id=run.id, at_ms=wall_ms(), status="failed", code=code))
+        return failed(code, text, self._take_all_output(), self._meter.telemetry())
+
+    async def _finish(self, state: RunState) -> None:
+        """Every end deletes the snapshot and stops what still runs."""
+        run = self._run
+        run.move(state)
+        await run.cancel_work()
+        if run.claim is not None:
+            run.claim = None
+            await self._services.suspensions.end(run.id, leave=None)
+
+    async def _suspend(self, worker: Worker, reason: WaitReason) -> CodeModeResult:
+        run, services = self._run, self._services
+        config = services.config
+        captured, delta = await worker.capture(config.max_snapshot_bytes)
+        self._meter.spend("capture", captured.capture_us)
+        self._meter.see_snapshot("taken", bytes=captured.bytes, us=captured.capture_us)
+        if not delta:
+            text = (
+                f"Suspended here, the program would need {captured.bytes} bytes; a snapshot may have "
+                f"{config.max_snapshot_bytes}. Hold less data across slow calls."
+            )
+            return await self._fail(Explained("snapshot_limit_exceeded", text))
+        self._meter.end_leg("waiting")
+        output = self._take_all_output()
+        telemetry = self._meter.telemetry()
+        state = run.freeze()
+        ttl_ms = config.snapshot_ttl_seconds * 1000
+        build_id = services.supervisor.build_id
+        try:
+            began = time.perf_counter_ns()
+            size, run.expires_ms = await services.suspensions.save(
+                build_id, run.id, run.scope, ttl_ms, state, delta, run.claim
+            )
+            self._meter.spend("store", (time.perf_counter_ns() - began) // 1000)
+        except StoreFull as error:
+            run.is_frozen = False
+            run.output[:0] = output
+            return await self._fail(
+                Explained("snapshot_limit_exceeded", f"There is no room to suspend the run: {error}")
+            )
+        except (StoreUnavailable, NotHeld) as error:
+            run.is_frozen = False
+            run.output[:0] = output
+            return await self._fail(Explained("internal_error", f"The run could not be stored: {error}"))
+        run.claim = None
+        run.move(RunState.WAITING)
+        pending = services.nested.pending_calls(run)
+        if any(call.approval is not None for call in pending):
+            reason = "approval"  # it may have been asked for while the guest was captured
+        self._publish(events.Suspended(run_id=run.id, at_ms=wall_ms(), reason=reason, bytes=size))
+        run.shrink()
+        await self.record_settled()
+        return Waiting(run.id, reason, pending, output, telemetry)
+
+    async def record_settled(self) -> None:
+        """Puts what settled since the capture where it outlives the engine."""
+        run, suspensions = self._run, self._services.suspensions
+        news, run.unrecorded = run.unrecorded, []
+        if not suspensions.is_durable:
+            return
+        for settled in news:
+            run.seq += 1
+            payload = (b"\1" if settled.rejected else b"\0") + settled.json
+            await suspensions.record(run.id, Recorded(run.seq, "call", str(settled.id), payload))
+
+    @property
+    def _meter(self) -> RunMeter:
+        return self._run.require_meter()
+
+    def _limits(self) -> Limits:
+        config = self._services.config
+        return Limits(config.memory_limit_bytes, config.max_output_bytes, config.max_pending_tool_calls)
+
+    def _note(self, outcome: wire.Idle[wire.GuestMessages] | wire.Outcome) -> None:
+        if isinstance(outcome, wire.Refused | wire.RestoreRefused):
+            return
+        self._run.exact_positions = outcome.exact_positions
+        spent = outcome.spent
+        self._meter.spend("run", spent.run_us)
+        if spent.prepare_us:
+            self._meter.spend("prepare", spent.prepare_us)
+        if spent.restore_us:
+            self._meter.spend("restore", spent.restore_us)
+            self._meter.see_snapshot("restored", us=spent.restore_us)
+
+    def _take_output(self, message: wire.Text | wire.Json) -> None:
+        item: Output
+        match message:
+            case wire.Text(text, level):
+                item = TextOutput(text, level)
+                self._meter.transfer("output", len(text))
+            case wire.Json(value):
+                item = JsonOutput(value)
+                self._meter.transfer("output", len(value))
+        self._run.output.append(item)
+        self._publish(events.OutputAdded(run_id=self._run.id, at_ms=wall_ms(), item=item))
+
+    def _take_all_output(self) -> tuple[Output, ...]:
+        taken, self._run.output = tuple(self._run.output), []
+        return taken
+
+    def _publish(self, event: events.Event) -> None:
+        if self._services.hub.has_listeners:
+            self._services.hub.publish(event)
+
+
+def _explain_worker(error: SupervisorError) -> Explained:
+    code: ErrorCode = "runtime_unavailable" if error.code == "runtime_unavailable" else "internal_error"
+    return Explained(code, f"{error}.")

@@ -1,0 +1,223 @@
+"""The host work of a run: what a program asked for, started and settled.
+
+Look-ups in the catalog are answered at once; calls go to the one executor as tasks; timers and yields are the
+event loop's and the caller's. Each ends as a Settlement in the run's queue, in the order they happen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import replace
+from typing import Any, cast
+
+import msgspec
+from codemode_runtime import wire
+from codemode_runtime.depth import MAX_DEPTH, exceeds_depth
+from codemode_runtime.frames import FrameRefused
+from codemode_runtime.shapes import Settlement
+
+from codemode import events
+from codemode.config import CodeModeConfig
+from codemode.contract import Approval, PendingCall
+from codemode.events import EventHub
+from codemode.executor import CallRequest, CallResult, Decision, Failed, NeedsApproval, Ok, Via
+from codemode.run import Run, Work, wall_ms
+from codemode.telemetry import CallMethod, CallStatus
+from codemode.tools import CallContext, Tool
+
+_log = logging.getLogger("codemode.nested")
+_encode = msgspec.json.encode
+_METHODS: dict[str, CallMethod] = {"search": "search", "describe": "describe", "namespace": "namespace"}
+_VIA: dict[str, Via] = {"mcp": "mcp", "namespace": "namespace"}
+_INTERRUPTED = Failed(
+    "interrupted",
+    "InterruptedError",
+    "the engine was restarted while this call was running; it may or may not have taken effect",
+)
+
+
+class NestedWork:
+    """Starts and settles the work of all runs of an engine; holds no run itself."""
+
+    def __init__(self, config: CodeModeConfig, hub: EventHub) -> None:
+        self._config = config
+        self._hub = hub
+
+    def begin(self, run: Run, message: wire.Call | wire.Yield | wire.Timer | wire.Clear) -> None:
+        """For one message of an idle guest."""
+        match message:
+            case wire.Call(id, method, target, args):
+                work = Work(id, method, wall_ms(), target, args=bytes(args))
+                run.pending[id] = work
+                self._begin_call(run, work)
+            case wire.Timer(id, ms):
+                work = Work(id, "timer", wall_ms(), due_ms=wall_ms() + ms)
+                run.pending[id] = work
+                self.arm_timer(run, work)
+            case wire.Yield(id):
+                run.pending[id] = Work(id, "yield", wall_ms())
+            case wire.Clear(id):
+                run.pending.pop(id, None)
+                timer = run.timers.pop(id, None)
+                if timer is not None:
+                    timer.cancel()
+
+    def arm_timer(self, run: Run, work: Work) -> None:
+        def ring() -> None:
+            run.timers.pop(work.id, None)
+            run.settle(Settlement(work.id))
+
+        delay = max(0.0, (work.due_ms - wall_ms()) / 1000)
+        run.timers[work.id] = asyncio.get_running_loop().call_later(delay, ring)
+
+    def give_back_yields(self, run: Run) -> None:
+        for work in [work for work in run.pending.values() if work.method == "yield"]:
+            run.settle(Settlement(work.id))
+
+    def start_again(self, run: Run, work: Work) -> None:
+        """An idempotent call after a restart, with the key it had before."""
+        self._launch(run, work, None)
+
+    def decide(self, run: Run, work: Work, decision: Decision) -> None:
+        """Goes on with a call that waited for approval, or refuses it."""
+        self._launch(run, work, decision)
+
+    def interrupt(self, run: Run, work: Work) -> None:
+        """The engine that ran this call died; whether it took effect is not known."""
+        self._finish(run, work, _INTERRUPTED)
+
+    def settle_recorded(self, run: Run, work: Work, settlement: Settlement) -> None:
+        """What settled before the engine died, and was kept."""
+        self._close(run, work, "error" if settlement.rejected else "ok", settlement)
+
+    def pending_calls(self, run: Run) -> tuple[PendingCall, ...]:
+        now = wall_ms()
+        return tuple(
+            PendingCall(
+                str(work.id),
+                "call" if work.method == "mcp" else work.method,
+                max(0, now - work.since_ms),
+                work.tool or None,
+                Approval(work.approval.id, work.approval.summary) if work.approval else None,
+            )
+            for work in run.pending.values()
+        )
+
+    # ---- calls ---------------------------------------------------------------------------------------------
+
+    def _begin_call(self, run: Run, work: Work) -> None:
+        tool = _tool(run, work)
+        if tool is not None:
+            work.tool, work.name, work.idempotent = tool.id, tool.name, tool.hints.idempotent
+        else:
+            work.name = work.target[:200]
+        method = _METHODS.get(work.method, "call")
+        run.require_meter().start_call(
+            str(work.id), tool=work.tool, name=work.name, method=method, bytes_in=len(work.args)
+        )
+        if self._hub.has_listeners:
+            call = {"call_id": str(work.id), "tool": work.tool, "name": work.name}
+            self._hub.publish(events.CallStarted(run_id=run.id, at_ms=wall_ms(), method=method, **call))
+        match work.method:
+            case "search":
+                self._finish(run, work, self._search(run, work))
+            case "describe":
+                found = run.environment.catalog.describe(work.target)
+                self._finish(run, work, _unknown(run, work) if found is None else Ok(_encode(found)))
+            case _:
+                self._launch(run, work, None)
+
+    def _search(self, run: Run, work: Work) -> CallResult:
+        query, options = (*_arguments(work), None, None)[:2]
+        fields = cast("dict[str, Any]", options) if isinstance(options, dict) else {}
+        limit = fields.get("limit", self._config.search_default_limit)
+        if not isinstance(limit, int | float) or isinstance(limit, bool):
+            return Failed(
+                "invalid_arguments", "InvalidArguments", "limit must be a number: search(query, { limit: 8 })"
+            )
+        count = int(max(1, min(limit, self._config.max_search_limit)))
+        return Ok(_encode(run.environment.catalog.search(query if isinstance(query, str) else "", count)))
+
+    def _launch(self, run: Run, work: Work, decision: Decision | None) -> None:
+        run.tasks[work.id] = asyncio.create_task(
+            self._execute(run, work, decision), name=f"codemode {work.name}"
+        )
+
+    async def _execute(self, run: Run, work: Work, decision: Decision | None) -> None:
+        arguments = _arguments(work)
+        request = CallRequest(
+            work.target,
+            arguments[0] if arguments else None,
+            call_id=str(work.id),
+            idempotency_key=f"{run.id}:{work.id}",
+            context=_context(run),
+            via=_VIA.get(work.method, "tools"),
+            variables=run.variables,
+        )
+        executor = run.environment.executor
+        try:
+            if decision is not None and work.approval is not None:
+                approval, work.approval = work.approval, None
+                result = await executor.resume(request, approval, decision)
+            else:
+                result = await executor.call(request)
+        except asyncio.CancelledError:
+            raise
+        except Exception:  # what a tool or hook does is a result: this failure is ours
+            _log.exception("the executor failed on %s", work.tool)
+            result = Failed("tool_error", "InternalError", "the call failed inside the engine")
+        finally:
+            run.tasks.pop(work.id, None)
+        if isinstance(result, NeedsApproval):
+            work.approval = result.approval
+            run.wake()
+        else:
+            self._finish(run, work, result)
+
+    def _finish(self, run: Run, work: Work, result: Ok | Failed | CallResult) -> None:
+        assert not isinstance(result, NeedsApproval)
+        data = result.json
+        if exceeds_depth(data):
+            result = Failed(
+                "tool_error", "ToolError", f"the tool's result is nested deeper than {MAX_DEPTH} levels"
+            )
+            data = result.json
+        self._close(run, work, result.status, Settlement(work.id, data, isinstance(result, Failed)))
+
+    def _close(self, run: Run, work: Work, status: CallStatus, settlement: Settlement) -> None:
+        ms = max(0.0, time.time() * 1000 - work.since_ms)
+        run.note_finished(str(work.id), status, ms, len(settlement.json))
+        if self._hub.has_listeners:
+            call = {"call_id": str(work.id), "tool": work.tool, "name": work.name}
+            self._hub.publish(
+                events.CallFinished(run_id=run.id, at_ms=wall_ms(), status=status, ms=ms, **call)
+            )
+        run.settle(settlement)
+
+
+def _tool(run: Run, work: Work) -> Tool | None:
+    if work.method in ("call", "describe"):
+        return run.environment.catalog.resolve(work.target)
+    return run.environment.catalog.get(work.target)
+
+
+def _unknown(run: Run, work: Work) -> Failed:
+    near = run.environment.catalog.nearest(work.target)
+    hint = f" Nearest: {', '.join(near)}." if near else ""
+    return Failed("unknown_tool", "UnknownTool", f'No tool "{work.target[:120]}" in this run.{hint}')
+
+
+def _arguments(work: Work) -> list[Any]:
+    try:
+        found = wire.decode_value(work.args)
+    except FrameRefused:
+        return []
+    return cast("list[Any]", found) if isinstance(found, list) else []
+
+
+def _context(run: Run) -> CallContext:
+    """What the host said about the caller, bound to this run."""
+    given = run.host_context or CallContext()
+    return replace(given, agent_id=run.scope.agent, session_id=run.scope.session, run_id=run.id)

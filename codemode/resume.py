@@ -1,0 +1,179 @@
+"""Going on with a suspended run: wait for news, claim the snapshot, compare its memory with what is here.
+
+A run that this engine suspended has its calls still running here. One that a dead engine left behind is
+adopted: what it waited for is settled by the rules of the contract. Whatever cannot go on becomes a result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+from codemode_runtime.shapes import Settlement
+from codemode_snapshots import EnvelopeRefused, NotClaimed, RunMeta, StoreUnavailable
+from codemode_snapshots import Settlement as Recorded
+
+from codemode.contract import CodeModeResult, Failed, Waiting, failed
+from codemode.executor import Decision
+from codemode.leg import Leg, Services
+from codemode.meter import Tally
+from codemode.run import Run, RunState, Work
+from codemode.suspension import Held, Opened
+
+_LEAST_BUDGET_MS = 100  # for a program whose call settled at the end of the waiting
+
+
+class Resumption:
+    """The `wait` half of an engine."""
+
+    def __init__(self, services: Services, tally: Tally) -> None:
+        self._services = services
+        self._suspensions = services.suspensions
+        self._nested = services.nested
+        self._tally = tally
+
+    async def resume(self, run: Run) -> CodeModeResult:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._services.config.timeout_ms / 1000
+        opened: Opened | Failed | None = None
+        if run.is_adopted:
+            opened = await self._take_over(run)
+            if isinstance(opened, Failed):
+                return opened
+        self._nested.give_back_yields(run)
+        if not run.settled:
+            if opened is not None:
+                await self._put_back(run, opened)
+            if not await self._news(run, deadline):
+                return await self._still_waiting(run)
+            opened = None
+        if opened is None:
+            opened = await self._open(run)
+            if isinstance(opened, Failed):
+                return opened
+            run.thaw(opened.state, self._tally)
+        run.require_meter().begin_leg("wait")
+        run.claim = opened.claim
+        run.move(RunState.RUNNING)
+        remaining = int((deadline - loop.time()) * 1000)
+        leg = Leg(self._services, run, max(remaining, _LEAST_BUDGET_MS))
+        return await leg.resume(opened.delta, run.take_settled())
+
+    async def adopt(self, run: Run) -> Failed | None:
+        """Takes over what a dead engine left, without going on with it: somebody wants to decide first."""
+        opened = await self._take_over(run)
+        if isinstance(opened, Failed):
+            return opened
+        await self._put_back(run, opened)
+        return None
+
+    async def record_decision(self, run: Run, work: Work, decision: Decision) -> None:
+        """So that an approval is not asked for again if the engine dies before the call is done."""
+        if self._suspensions.is_durable and run.state is RunState.WAITING:
+            run.seq += 1
+            payload = msgspec.json.encode(decision)
+            await self._suspensions.record(run.id, Recorded(run.seq, "decision", str(work.id), payload))
+
+    async def _news(self, run: Run, deadline: float) -> bool:
+        """Something has settled. An approval that is asked for meanwhile is not news for the program."""
+        while not run.settled:
+            if not await run.news(deadline) or run.has_ended:
+                return False
+        return True
+
+    async def _open(self, run: Run) -> Opened | Failed:
+        """Claims the snapshot, so that nobody else resumes it, and opens it."""
+        try:
+            meta = await self._suspensions.find(run.id)
+            if not isinstance(meta, RunMeta):
+                return await self._gone(run, "expired" if meta is None else meta.ending)
+            opened = await self._suspensions.claim(self._services.supervisor.build_id, meta)
+        except Held:
+            run.is_foreign = True
+            return failed(
+                "invalid_input", "This run belongs to another engine that is still running; ask that one."
+            )
+        except EnvelopeRefused as error:
+            result = await self._gone(run, "expired")
+            if error.reason == "expired":
+                return result
+            return failed("snapshot_restore_failed", f"The suspended program cannot be restored: {error}")
+        except StoreUnavailable as error:
+            return failed("internal_error", f"The store cannot be read: {error}")
+        if isinstance(opened, NotClaimed):
+            if opened.why == "busy":
+                run.is_foreign = True
+                return failed("invalid_input", "This run is being resumed already; wait for that result.")
+            return await self._gone(run, "expired" if opened.why == "unknown" else opened.why)
+        return opened
+
+    async def _gone(self, run: Run, ending: str) -> Failed:
+        if not run.has_ended:
+            run.move(RunState.EXPIRED if ending == "expired" else RunState.ABORTED)
+        await run.cancel_work()
+        return ended(ending)
+
+    async def _take_over(self, run: Run) -> Opened | Failed:
+        """After a restart: what settled is delivered; calls that were in flight end as interrupted, or run
+        again with the same key if their tool is idempotent; timers go on, approvals are still asked for."""
+        opened = await self._open(run)
+        if isinstance(opened, Failed):
+            return opened
+        memory = run.thaw(opened.state, self._tally)
+        run.is_adopted = False
+        run.seq = max((s.seq for s in opened.settlements), default=0)
+        run.settled.extend(Settlement(id, json, rejected) for id, rejected, json in memory.settled)
+        run.pending = {work.id: work for work in memory.pending}
+        decisions = {s.call_id: s.payload for s in opened.settlements if s.kind == "decision"}
+        for recorded in opened.settlements:
+            work = run.pending.get(int(recorded.call_id)) if recorded.kind == "call" else None
+            if work is not None:
+                settled = Settlement(work.id, recorded.payload[1:], recorded.payload[:1] == b"\1")
+                self._nested.settle_recorded(run, work, settled)
+        for work in list(run.pending.values()):
+            self._continue(run, work, decisions.get(str(work.id)))
+        return opened
+
+    def _continue(self, run: Run, work: Work, decision: bytes | None) -> None:
+        nested = self._nested
+        if work.method == "timer":
+            nested.arm_timer(run, work)
+        elif work.method == "yield":
+            pass  # settled when the caller waits
+        elif work.approval is not None:
+            if decision is not None:
+                nested.decide(run, work, msgspec.json.decode(decision, type=Decision))
+        elif work.idempotent:
+            nested.start_again(run, work)
+        else:
+            nested.interrupt(run, work)
+
+    async def _still_waiting(self, run: Run) -> CodeModeResult:
+        """Nothing settled in time. The ledger is in the snapshot: it is opened to be read, and put back."""
+        opened = await self._open(run)
+        if isinstance(opened, Failed):
+            return opened
+        run.thaw(opened.state, self._tally)
+        return await self._put_back(run, opened)
+
+    async def _put_back(self, run: Run, opened: Opened) -> Waiting:
+        telemetry = run.require_meter().telemetry()
+        pending = self._nested.pending_calls(run)
+        run.is_frozen = True
+        run.late = [(c.id, c.status, c.ms, c.bytes_out) for c in telemetry.calls if c.status != "pending"]
+        run.shrink()
+        await self._suspensions.release(opened.claim)
+        has_approval = any(call.approval is not None for call in pending)
+        return Waiting(run.id, "approval" if has_approval else "pending_tools", pending, (), telemetry)
+
+
+def ended(ending: str) -> Failed:
+    match ending:
+        case "expired":
+            return failed(
+                "snapshot_expired", "The run was suspended for too long and is gone. Start again with exec."
+            )
+        case "interrupted":
+            return failed("aborted", "The engine died while this run was being resumed; it is gone.")
+        case _:
+            return failed("aborted", "The run was cancelled.")

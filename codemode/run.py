@@ -1,0 +1,230 @@
+"""A run: its state machine, what it remembers, and the host work it waits for.
+
+The one place that says which states follow which. `freeze` puts everything that must survive a suspension
+into bytes for the snapshot, and `thaw` takes it out again, in this process or another. What cannot survive
+(tasks, timers, whoever waits) stays in the Run, which is small while it is suspended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import enum
+import secrets
+import time
+import zlib
+from typing import Any, Literal
+
+import msgspec
+from codemode_runtime.shapes import Settlement
+from codemode_snapshots import Claim, Scope
+
+from codemode.config import Language
+from codemode.contract import Output
+from codemode.environment import Environment
+from codemode.executor import ApprovalRequest
+from codemode.meter import RunMeter, Tally
+from codemode.telemetry import CallStatus
+from codemode.tools import CallContext
+
+
+class RunState(enum.StrEnum):
+    RUNNING = "running"
+    WAITING = "waiting"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    EXPIRED = "expired"
+    ABORTED = "aborted"
+
+
+_NEXT: dict[RunState, frozenset[RunState]] = {
+    RunState.RUNNING: frozenset({RunState.WAITING, RunState.COMPLETED, RunState.FAILED, RunState.ABORTED}),
+    RunState.WAITING: frozenset({RunState.RUNNING, RunState.FAILED, RunState.EXPIRED, RunState.ABORTED}),
+}
+
+WorkMethod = Literal["call", "search", "describe", "namespace", "mcp", "timer", "yield"]
+
+
+class Work(msgspec.Struct, omit_defaults=True):
+    """One thing the host will settle. `args` is the guest's JSON array of arguments."""
+
+    id: int
+    method: WorkMethod
+    since_ms: int
+    target: str = ""
+    tool: str = ""  # catalog id
+    name: str = ""
+    args: bytes = b""
+    idempotent: bool = False
+    due_ms: int = 0
+    approval: ApprovalRequest | None = None
+
+
+class _Memory(msgspec.Struct, array_like=True):
+    """The state in a snapshot. New fields go at the end, with a default."""
+
+    program: str
+    language: Language
+    exact_positions: bool
+    returned: bool
+    meter: bytes
+    pending: list[Work]
+    settled: list[tuple[int, bool, bytes]]  # happened before the capture, not yet delivered
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(_Memory)
+
+
+def new_run_id() -> str:
+    """144 random bits: knowing other ids helps nobody to guess one."""
+    return "run_" + secrets.token_urlsafe(18)
+
+
+def wall_ms() -> int:
+    return int(time.time() * 1000)
+
+
+class Run:
+    """A run as this process knows it. `program` and `meter` are there while a leg runs."""
+
+    __slots__ = (
+        "aborted", "claim", "environment", "exact_positions", "expires_ms", "host_context", "id",
+        "is_adopted", "is_foreign", "is_frozen", "language", "late", "leg", "meter", "output", "pending",
+        "program", "returned", "scope", "seq", "settled", "state", "tasks", "timers", "unrecorded",
+        "variables", "waiter",
+    )  # fmt: skip
+
+    def __init__(self, run_id: str, scope: Scope, environment: Environment, meter: RunMeter) -> None:
+        self.id = run_id
+        self.scope = scope
+        self.environment = environment
+        self.state = RunState.RUNNING
+        self.program = ""
+        self.language: Language = "javascript"
+        self.exact_positions = True
+        self.returned = False
+        self.meter: RunMeter | None = meter
+        self.output: list[Output] = []  # new since the last result
+        self.pending: dict[int, Work] = {}
+        self.settled: list[Settlement] = []  # in the order they happened
+        self.unrecorded: list[Settlement] = []  # of those, not yet in a durable store
+        self.late: list[tuple[str, CallStatus, float, int]] = []  # calls that finished while it was frozen
+        self.seq = 0
+        self.tasks: dict[int, asyncio.Task[None]] = {}
+        self.timers: dict[int, asyncio.TimerHandle] = {}
+        self.waiter: asyncio.Future[None] | None = None
+        self.leg: asyncio.Task[Any] | None = None
+        self.is_frozen = False
+        self.is_adopted = False  # a dead engine's: what it waits for is not here
+        self.is_foreign = False  # another engine's after all
+        self.claim: Claim | None = None
+        self.expires_ms = 0
+        self.aborted: str | None = None  # why, if somebody asked for it
+        self.host_context: CallContext | None = None
+        self.variables: contextvars.Context | None = None  # of whoever started it
+
+    def __repr__(self) -> str:
+        return f"<Run {self.id} {self.state} {len(self.pending)} pending>"
+
+    def move(self, to: RunState) -> None:
+        """The only way to change state; an ended run stays as it ended."""
+        if to not in _NEXT.get(self.state, frozenset()):
+            raise RuntimeError(f"a run cannot go from {self.state} to {to}")
+        self.state = to
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state not in _NEXT
+
+    def require_meter(self) -> RunMeter:
+        """While a leg runs there is one."""
+        assert self.meter is not None
+        return self.meter
+
+    def note_finished(self, call_id: str, status: CallStatus, ms: float, size: int) -> None:
+        """For the ledger; while the run is frozen, for when it is thawed."""
+        if self.meter is None or self.is_frozen:
+            self.late.append((call_id, status, ms, size))
+        else:
+            self.meter.finish_call(call_id, status, ms, size)
+
+    def freeze(self) -> bytes:
+        """The state for a snapshot. From here on what settles is news for the next leg."""
+        meter = self.require_meter()
+        pending = [_kept(work) for work in self.pending.values()]
+        settled = [(s.id, s.rejected, s.json) for s in self.settled]
+        memory = _Memory(
+            self.program, self.language, self.exact_positions, self.returned, meter.encode(), pending, settled
+        )
+        self.is_frozen = True
+        return zlib.compress(_encoder.encode(memory), 6)
+
+    def shrink(self) -> None:
+        """Drops what the snapshot has."""
+        self.program = ""
+        self.meter = None
+        self.output = []
+
+    def thaw(self, state: bytes, tally: Tally) -> _Memory:
+        """Only for bytes out of an envelope of ours. Pending work is the caller's to compare."""
+        memory = _decoder.decode(zlib.decompress(state))
+        self.program, self.language = memory.program, memory.language
+        self.exact_positions, self.returned = memory.exact_positions, memory.returned
+        self.meter = RunMeter.resume(tally, memory.meter)
+        for call_id, status, ms, size in self.late:
+            self.meter.finish_call(call_id, status, ms, size)
+        self.late = []
+        self.is_frozen = False
+        return memory
+
+    def settle(self, settlement: Settlement) -> None:
+        """Queues for the next delivery and wakes whoever waits for one."""
+        if self.pending.pop(settlement.id, None) is None:
+            return  # settled before, or cleared by the program
+        self.settled.append(settlement)
+        if self.is_frozen:
+            self.unrecorded.append(settlement)
+        self.wake()
+
+    def take_settled(self) -> list[Settlement]:
+        ready, self.settled = self.settled, []
+        return ready
+
+    def wake(self) -> None:
+        if self.waiter is not None and not self.waiter.done():
+            self.waiter.set_result(None)
+
+    async def news(self, until: float) -> bool:
+        """Waits until something settles or asks for approval; False if the deadline came first."""
+        loop = asyncio.get_running_loop()
+        if loop.time() >= until:
+            return False
+        waiter = self.waiter = loop.create_future()
+        alarm = loop.call_at(until, self.wake)
+        try:
+            await waiter
+        finally:
+            alarm.cancel()
+            self.waiter = None
+        return bool(self.settled) or loop.time() < until
+
+    async def cancel_work(self) -> None:
+        """Cancels what still runs for this run, and returns when it has stopped."""
+        for timer in self.timers.values():
+            timer.cancel()
+        self.timers.clear()
+        running = list(self.tasks.values())
+        for task in running:
+            task.cancel()
+        if running:
+            await asyncio.gather(*running, return_exceptions=True)
+        self.tasks.clear()
+        self.pending.clear()
+
+
+def _kept(work: Work) -> Work:
+    """Arguments are only needed where the call may have to be started, or started again."""
+    if work.idempotent or work.approval is not None:
+        return work
+    return msgspec.structs.replace(work, args=b"")

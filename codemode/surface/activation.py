@@ -1,0 +1,71 @@
+"""Whether a run is in code mode, and what the model then sees. Pure: the engine acts on the answer.
+
+The order: policy, the run's own allowlist, then either the tools as they are or `exec` and `wait` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from codemode.catalog import Catalog
+from codemode.config import CodeModeConfig
+from codemode.policy import Policy
+from codemode.surface.controls import exec_tool, wait_tool
+from codemode.surface.description import NamespaceText, describe_exec
+from codemode.surface.quick_index import DEFAULT_BUDGET
+from codemode.tools import Run, Tool, as_tools
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRun:
+    """`visible` is the whole tool list for the model. Without code mode there is no catalog."""
+
+    active: bool
+    visible: tuple[Tool, ...]
+    catalog: Catalog | None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def exec_description(self) -> str:
+        return self.visible[0].description if self.active else ""
+
+
+def prepare_run(
+    tools: Iterable[object],
+    config: CodeModeConfig,
+    policy: Policy | None = None,
+    *,
+    agent: str | None = None,
+    provider: str | None = None,
+    model: str | None = None,
+    runtime_allow: Sequence[str] | None = None,
+    disable_tools: bool = False,
+    namespaces: Sequence[NamespaceText] = (),
+    index_budget: int = DEFAULT_BUDGET,
+    exec_run: Run | None = None,
+    wait_run: Run | None = None,
+) -> PreparedRun:
+    """`tools` are all that are eligible: core, plugins, MCP, client. Raises ConfigError where they clash."""
+    if disable_tools or (runtime_allow is not None and not runtime_allow):
+        return PreparedRun(False, (), None)  # no tools on purpose
+    resolved = (policy or Policy()).resolve(as_tools(tools), agent=agent, provider=provider, model=model)
+    allowed, warnings = resolved.tools, resolved.warnings
+    if runtime_allow is not None:
+        narrowed = Policy({"allow": list(runtime_allow)}).resolve(allowed)
+        allowed, warnings = narrowed.tools, warnings + narrowed.warnings
+    if not config.enabled:
+        return PreparedRun(False, allowed, None, warnings)
+    catalog = Catalog(allowed)
+    if not len(catalog):
+        return PreparedRun(False, (), None, warnings)
+    description = describe_exec(
+        catalog,
+        languages=config.languages,
+        max_pending_calls=config.max_pending_tool_calls,
+        namespaces=namespaces,
+        index_budget=index_budget,
+    )
+    control = exec_tool(description, config.languages, *([exec_run] if exec_run else []))
+    waiting = wait_tool(*([wait_run] if wait_run else []))
+    return PreparedRun(True, (control, waiting), catalog, warnings)

@@ -1,0 +1,46 @@
+"""The two tools a model sees in code mode. Flat schemas: some providers reject unions at the top."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from codemode.tools import CallContext, Run, Tool, ToolError
+
+EXEC_PARAMETERS = ("code", "command", "language")
+WAIT_PARAMETERS = ("runId",)
+
+_WAIT = """\
+Continues a program that exec left "waiting": delivers the results that have arrived, runs on, and returns \
+like exec. Takes the runId of that result; call it again as long as the status is "waiting"."""
+
+
+async def _by_the_engine(arguments: dict[str, Any], context: CallContext) -> Any:  # noqa: ARG001 - a Run's shape
+    raise ToolError("exec and wait are run by the engine, not as tools")
+
+
+def exec_tool(description: str, languages: Sequence[str], run: Run = _by_the_engine) -> Tool:
+    parameters = {
+        "type": "object",
+        "properties": {
+            "code": {"type": "string", "description": "The program, an async function body."},
+            "command": {"type": "string", "description": "The same as code. Give one of them."},
+            "language": {
+                "type": "string",
+                "enum": list(languages),
+                "description": "Default: javascript.",
+            },
+        },
+        "additionalProperties": False,
+    }
+    return Tool("exec", description, parameters, run, control=True)
+
+
+def wait_tool(run: Run = _by_the_engine) -> Tool:
+    parameters = {
+        "type": "object",
+        "properties": {"runId": {"type": "string", "description": "From the result that is waiting."}},
+        "required": ["runId"],
+        "additionalProperties": False,
+    }
+    return Tool("wait", _WAIT, parameters, run, control=True)

@@ -1,0 +1,114 @@
+"""The last look at what goes to a provider: `exec` and `wait`, both ours, and nothing else. Fails closed.
+
+Knows the shapes of OpenAI chat and responses, Anthropic, Gemini and MCP. A payload in any other shape is
+refused, because what is in it cannot be told. A shell tool that happens to be called exec is refused too:
+ours is known by its parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from codemode.surface.controls import EXEC_PARAMETERS, WAIT_PARAMETERS
+
+_OURS = {"exec": frozenset(EXEC_PARAMETERS), "wait": frozenset(WAIT_PARAMETERS)}
+# Settings of the tool list; any other key that smells of tools may bring some in.
+_CHOICES = ("tool_choice", "toolChoice", "function_call", "tool_config", "toolConfig")
+_SETTINGS = frozenset((*_CHOICES, "parallel_tool_calls", "max_tool_calls"))
+_SUSPICIOUS = ("tool", "function", "mcp", "plugin", "connector", "web_search", "skill")
+# Where the list may lie deeper: Gemini's SDK, an MCP response.
+_WRAPPERS = ("config", "result")
+_FUNCTION_TYPES = (None, "function", "custom")
+
+
+class PayloadRefused(Exception):
+    """The payload must not be sent: it would show the model something else than exec and wait."""
+
+    code = "internal_error"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"code mode: the provider payload {problem}")
+
+
+def check_payload(payload: object) -> None:
+    """Raises PayloadRefused, and nothing else, unless the tools in the payload are exactly ours."""
+    if not isinstance(payload, Mapping):
+        raise PayloadRefused("is not an object")
+    found: list[str] = []
+    for name, schema in _declarations(cast("Mapping[str, Any]", payload)):
+        if name not in _OURS:
+            raise PayloadRefused(f'contains the tool "{name[:80]}"')
+        if name in found:
+            raise PayloadRefused(f'contains "{name}" twice')
+        if _parameter_names(schema) != _OURS[name]:
+            raise PayloadRefused(f'contains another tool under the name "{name}"')
+        found.append(name)
+    missing = [name for name in _OURS if name not in found]
+    if missing:
+        raise PayloadRefused(f"lacks {' and '.join(missing)}")
+
+
+def _declarations(payload: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    _refuse_other_ways(payload)
+    holder = payload
+    for wrapper in _WRAPPERS:
+        inner = payload.get(wrapper)
+        if "tools" not in payload and isinstance(inner, Mapping):
+            holder = cast("Mapping[str, Any]", inner)
+            _refuse_other_ways(holder)
+            break
+    listed = holder.get("tools")
+    if not isinstance(listed, list | tuple):
+        raise PayloadRefused("has no tool list in a known place")
+    for item in cast("list[object]", listed):
+        if not isinstance(item, Mapping):
+            raise PayloadRefused("has a tool in an unknown shape")
+        yield from _declared(cast("Mapping[str, Any]", item))
+
+
+def _refuse_other_ways(holder: Mapping[str, Any]) -> None:
+    for key in holder:
+        value: object = holder[key]
+        if key == "tools" or not value:
+            continue
+        if key in _SETTINGS:
+            carries = isinstance(value, Mapping) and "tools" in value
+        else:
+            carries = any(part in str(key).lower() for part in _SUSPICIOUS)
+        if carries:
+            raise PayloadRefused(f'brings tools in through "{str(key)[:80]}"')
+
+
+def _declared(item: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    gemini = item.get("functionDeclarations", item.get("function_declarations"))
+    if isinstance(gemini, list | tuple):
+        if len(item) != 1:
+            raise PayloadRefused("has a built-in tool beside its functions")
+        for declared in cast("list[object]", gemini):
+            yield _named(declared, ("parameters", "parametersJsonSchema", "parameters_json_schema"))
+        return
+    if item.get("type") not in _FUNCTION_TYPES:
+        raise PayloadRefused(f'contains a built-in tool of type "{str(item["type"])[:80]}"')
+    if "function" in item:  # OpenAI chat
+        yield _named(item["function"], ("parameters",))
+    else:  # OpenAI responses, Anthropic, MCP
+        yield _named(item, ("parameters", "input_schema", "inputSchema"))
+
+
+def _named(declared: object, schema_keys: tuple[str, ...]) -> tuple[str, object]:
+    if not isinstance(declared, Mapping):
+        raise PayloadRefused("has a tool in an unknown shape")
+    words = cast("Mapping[str, Any]", declared)
+    schemas = [words[key] for key in schema_keys if key in words]
+    name = words.get("name")
+    if not isinstance(name, str) or len(schemas) != 1:
+        raise PayloadRefused("has a tool in an unknown shape")
+    return name, schemas[0]
+
+
+def _parameter_names(schema: object) -> frozenset[str]:
+    properties = (
+        cast("Mapping[str, object]", schema).get("properties") if isinstance(schema, Mapping) else None
+    )
+    return frozenset(cast("Mapping[str, object]", properties) if isinstance(properties, Mapping) else ())

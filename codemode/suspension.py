@@ -1,0 +1,211 @@
+"""Where suspended runs are kept: sealing, storing, claiming, expiring. The engine's only way to a store.
+
+A suspended run is its delta and its RunState, sealed together under the run's scope and the engine build.
+SQLite is called in one thread of its own, so that the event loop never waits for a disk; the in-memory store
+is called directly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from codemode_snapshots import (
+    Claim,
+    EnvelopeRefused,
+    Label,
+    MemoryStore,
+    NotClaimed,
+    Owner,
+    RunMeta,
+    Scope,
+    Settlement,
+    Snapshot,
+    SnapshotStore,
+    StoreLimits,
+    Tombstone,
+    is_alive,
+    load_or_create_key,
+    new_key,
+    new_owner,
+    seal,
+    seal_settlement,
+    unseal,
+    unseal_settlement,
+)
+
+T = TypeVar("T")
+_open_here: set[str] = set()  # engine ids of this process: that it lives does not mean that they are open
+
+
+class Held(Exception):
+    """Another living engine has this run; only that engine can go on with it."""
+
+
+class Opened:
+    """A claimed run: what it needs to go on. Until `Suspensions.save` or `end`, nobody else can have it."""
+
+    __slots__ = ("claim", "delta", "settlements", "state")
+
+    def __init__(
+        self,
+        claim: Claim,
+        state: bytes,
+        delta: bytes,
+        settlements: tuple[Settlement, ...],
+    ) -> None:
+        self.claim = claim
+        self.state = state
+        self.delta = delta
+        self.settlements = settlements
+
+
+def now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+class Suspensions:
+    """One engine's suspended runs, in memory or in a file that outlives it."""
+
+    def __init__(self, path: str | Path | None, limits: StoreLimits, key: bytes | None = None) -> None:
+        self._path = None if path is None else Path(path)
+        self._limits = limits
+        self._key = key or b""
+        self._store: SnapshotStore | None = None
+        self._thread: ThreadPoolExecutor | None = None
+        self.owner: Owner = new_owner()
+
+    @property
+    def is_durable(self) -> bool:
+        return self._path is not None
+
+    async def open(self) -> list[Tombstone]:
+        """Opens the store; answers the runs that a dead engine had been resuming. Raises StoreUnavailable."""
+        if self._path is None:
+            self._key = self._key or new_key()
+            self._store = MemoryStore(self._limits)
+            return []
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="codemode-store")
+        try:
+            self._store = await self._in_thread(lambda: self._open_file(Path(str(self._path))))
+            _open_here.add(self.owner.engine_id)
+            return await self._call(lambda store: store.recover(now_ms(), _is_open))
+        except BaseException:
+            await self.close()
+            raise
+
+    def _open_file(self, path: Path) -> SnapshotStore:
+        # sqlite3 is only loaded by engines that keep runs in a file
+        from codemode_snapshots.sqlite import SqliteStore
+
+        self._key = self._key or load_or_create_key(path.with_name(path.name + ".key"))
+        return SqliteStore(path, self._limits)
+
+    async def close(self) -> None:
+        _open_here.discard(self.owner.engine_id)
+        if self._store is not None:
+            await self._call(lambda store: store.close())
+            self._store = None
+        if self._thread is not None:
+            thread, self._thread = self._thread, None
+            thread.shutdown(wait=True)
+
+    async def save(
+        self,
+        build_id: str,
+        run_id: str,
+        scope: Scope,
+        ttl_ms: int,
+        state: bytes,
+        delta: bytes,
+        claim: Claim | None,
+    ) -> tuple[int, int]:
+        """Answers the stored bytes and when they expire. Raises StoreFull, NotHeld, StoreUnavailable."""
+        now = now_ms()
+        label = Label(build_id, run_id, scope, now, now + ttl_ms)
+        envelope = seal(self._key, label, state=state, delta=delta)
+        await self._call(lambda store: store.save(Snapshot(label, envelope), self.owner, claim=claim))
+        return len(envelope), label.expires_at_ms
+
+    async def find(self, run_id: str) -> RunMeta | Tombstone | None:
+        return await self._call(lambda store: store.lookup(run_id))
+
+    async def runs(self, session: str | None = None) -> list[RunMeta]:
+        return await self._call(lambda store: store.list_runs(session=session))
+
+    async def claim(self, build_id: str, meta: RunMeta) -> Opened | NotClaimed:
+        """Takes the run out of everybody else's reach. Raises EnvelopeRefused, and the run is then gone; Held
+        if the engine that suspended it is alive, because its calls are running there."""
+        saved_by = meta.saved_by
+        if saved_by.engine_id != self.owner.engine_id and _is_open(saved_by):
+            raise Held(meta.label.run_id)
+        run_id, scope = meta.label.run_id, meta.label.scope
+        taking = asyncio.ensure_future(
+            self._call(lambda store: store.claim(run_id, self.owner, now_ms=now_ms()))
+        )
+        try:
+            claimed = await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            # the store goes on in its thread; what it hands out to nobody must be given back
+            if not isinstance(late := await taking, NotClaimed):
+                await self.release(late.claim)
+            raise
+        if isinstance(claimed, NotClaimed):
+            return claimed
+        try:
+            opened = unseal(
+                self._key,
+                claimed.snapshot.envelope,
+                build_id=build_id,
+                run_id=run_id,
+                scope=scope,
+                now_ms=now_ms(),
+                max_bytes=self._limits.max_snapshot_bytes + (1 << 20),
+            )
+            settled = tuple(unseal_settlement(self._key, run_id, s) for s in claimed.settlements)
+        except EnvelopeRefused:
+            await self.end(run_id, leave=None)
+            raise
+        return Opened(claimed.claim, opened.state, opened.delta, settled)
+
+    async def release(self, claim: Claim) -> None:
+        await self._call(lambda store: store.release(claim))
+
+    async def record(self, run_id: str, settlement: Settlement) -> bool:
+        """Keeps what settled while its run is suspended, where that outlives the engine."""
+        sealed = seal_settlement(self._key, run_id, settlement)
+        return await self._call(lambda store: store.record_settlement(run_id, sealed))
+
+    async def end(self, run_id: str, *, leave: str | None) -> bool:
+        ending = "aborted" if leave == "aborted" else None
+        return await self._call(lambda store: store.delete(run_id, now_ms=now_ms(), leave=ending))
+
+    async def expire(self) -> list[Tombstone]:
+        return await self._call(lambda store: store.expire(now_ms()))
+
+    async def totals(self) -> tuple[int, int]:
+        found = await self._call(lambda store: store.totals())
+        return found.snapshots, found.total_bytes
+
+    async def _call(self, action: Callable[[SnapshotStore], T]) -> T:
+        store = self._store
+        assert store is not None, "the store is not open"
+        if self._thread is None:
+            return action(store)
+        return await self._in_thread(lambda: action(store))
+
+    async def _in_thread(self, action: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, action)
+
+
+def _is_open(owner: Owner) -> bool:
+    if (owner.pid, owner.started) == (_SELF.pid, _SELF.started):
+        return owner.engine_id in _open_here
+    return is_alive(owner)
+
+
+_SELF = new_owner()

@@ -1,0 +1,114 @@
+"""What is known of a run besides its result: the effect ledger, counts, durations, bytes, snapshots.
+
+The structs are what a result carries; empty parts are left out of the JSON. Nothing here holds an argument, a
+result or an environment value: `redact` is the only way in for inputs, and keeps their shape alone.
+The accumulators that fill these in are in meter.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, cast
+
+import msgspec
+from msgspec import Struct
+
+CallMethod = Literal["call", "search", "describe", "namespace"]
+CallStatus = Literal["ok", "error", "pending", "denied", "aborted"]
+SnapshotEventKind = Literal["taken", "stored", "restored", "expired", "dropped"]
+
+_SHOWN_KEYS = 20
+_LONGEST_KEY = 40
+
+
+class CallRecord(Struct, frozen=True, rename="camel"):
+    """One nested call; `tool` is its catalog id, empty where a method has none."""
+
+    id: str
+    tool: str
+    name: str
+    method: CallMethod
+    status: CallStatus
+    ms: float
+    bytes_in: int
+    bytes_out: int
+
+
+class LossyValue(Struct, frozen=True):
+    """A part of the final value that JSON cannot hold as it was."""
+
+    path: str
+    kind: str
+
+
+class SnapshotCost(Struct, frozen=True, rename="camel"):
+    """Of the snapshot a leg ended with, or else of the one it began with."""
+
+    bytes: int
+    capture_us: int
+    restore_us: int
+
+
+class SnapshotEvent(Struct, frozen=True):
+    event: SnapshotEventKind
+    bytes: int = 0
+    us: int = 0
+
+
+class Catalog(Struct, frozen=True):
+    size: int
+    sources: dict[str, int]
+
+
+class Telemetry(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """`calls` covers the whole run, and so do the counts; durations are milliseconds by phase."""
+
+    calls: tuple[CallRecord, ...]
+    lossy: tuple[LossyValue, ...] = ()
+    hints: tuple[str, ...] = ()
+    snapshot: SnapshotCost | None = None
+    snapshot_events: tuple[SnapshotEvent, ...] = ()
+    visible_tools: tuple[str, ...] = ()
+    catalog: Catalog | None = None
+    counts: dict[str, int] = {}
+    called_tools: tuple[str, ...] = ()
+    durations_ms: dict[str, float] = {}
+    bytes: dict[str, int] = {}
+    cap_failures: dict[str, int] = {}
+    tokens_saved: int = 0
+
+
+def redact(value: object) -> dict[str, Any]:
+    """The shape of an input: its type, its size, and an object's own keys."""
+    match value:
+        case Mapping():
+            keys = [str(key)[:_LONGEST_KEY] for key in cast("Mapping[object, object]", value)]
+            shape: dict[str, Any] = {"type": "object", "keys": sorted(keys[:_SHOWN_KEYS])}
+            if len(keys) > _SHOWN_KEYS:
+                shape["moreKeys"] = len(keys) - _SHOWN_KEYS
+        case list() | tuple():
+            shape = {"type": "array", "length": len(cast("list[object]", value))}
+        case str():
+            shape = {"type": "string", "length": len(value)}
+        case None:
+            shape = {"type": "null"}
+        case bool():
+            shape = {"type": "boolean"}
+        case int() | float():
+            shape = {"type": "number"}
+        case _:
+            shape = {"type": "other"}
+    return shape | {"bytes": _json_bytes(cast("object", value))}
+
+
+def estimate_tokens_saved(direct_chars: int, shown_chars: int) -> int:
+    """What the model did not have to read: schemas of all tools against those of exec and wait, at 4 to 1."""
+    return max(0, direct_chars - shown_chars) // 4
+
+
+def _json_bytes(value: object) -> int:
+    """0 for what is no JSON: an estimate for people must not fail a call."""
+    try:
+        return len(msgspec.json.encode(value))
+    except (TypeError, ValueError, RecursionError, OverflowError):
+        return 0

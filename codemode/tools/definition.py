@@ -1,0 +1,96 @@
+"""A tool: a name, what it takes, what it gives, and how to run it. Frozen, compared by identity.
+
+Everything else (catalog, policy, executor, surface) works on these and on nothing more specific.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+import msgspec
+
+from codemode.config import ConfigError
+from codemode.tools.context import CallContext
+from codemode.tools.errors import ToolDefinitionError
+
+Source = Literal["openclaw", "plugin", "mcp", "client"]
+Schema = dict[str, Any]
+Run = Callable[[dict[str, Any], CallContext], Awaitable[Any]]
+
+SOURCES: Final = ("openclaw", "plugin", "mcp", "client")
+# Only their words may enter a prompt; servers and clients can say anything.
+TRUSTED_SOURCES: Final = frozenset(("openclaw", "plugin"))
+
+_LONGEST_NAME = 256
+
+
+@dataclass(frozen=True, slots=True)
+class ToolHints:
+    """What the author says about the tool. The limits hold per tool, over all runs of an engine."""
+
+    read_only: bool = False
+    destructive: bool = False
+    idempotent: bool = False  # may run again, with the same key, after a restart
+    requires_approval: bool = False
+    timeout_ms: int = 900_000
+    concurrency: int = 256
+
+    def __post_init__(self) -> None:
+        if self.timeout_ms < 1 or self.concurrency < 1:
+            raise ConfigError("hints", "timeout_ms and concurrency must be at least 1.")
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Tool:
+    name: str
+    description: str
+    parameters: Schema
+    run: Run
+    returns: Schema | None = None
+    source: Source = "openclaw"
+    owner: str = "core"
+    label: str | None = None
+    hints: ToolHints = ToolHints()
+    # True for the model's own exec and wait: never in a catalog, whatever they are called.
+    control: bool = False
+    id: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        _check_words(self)
+        put = object.__setattr__  # the one place that writes to a frozen tool
+        put(self, "id", f"{self.source}:{self.owner}:{self.name}")
+        put(self, "parameters", _own_copy(self.name, "parameters", self.parameters))
+        if self.returns is not None:
+            put(self, "returns", _own_copy(self.name, "returns", self.returns))
+
+    @property
+    def trusted(self) -> bool:
+        return self.source in TRUSTED_SOURCES
+
+
+def _check_words(tool: Tool) -> None:
+    if not tool.name or len(tool.name) > _LONGEST_NAME:
+        raise ToolDefinitionError(tool.name, f"a name has 1 to {_LONGEST_NAME} characters.")
+    if tool.source not in SOURCES:
+        raise ToolDefinitionError(tool.name, f"source must be one of {', '.join(SOURCES)}.")
+    # With a colon in the owner two different tools could have one id.
+    if not tool.owner or ":" in tool.owner or len(tool.owner) > _LONGEST_NAME:
+        raise ToolDefinitionError(tool.name, f"an owner has 1 to {_LONGEST_NAME} characters and no colon.")
+    for text in (tool.name, tool.owner, tool.label or "", tool.description):
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise ToolDefinitionError(tool.name, "its texts must be valid Unicode.") from None
+
+
+def _own_copy(name: str, part: str, schema: Mapping[str, Any]) -> Schema:
+    """Nobody else holds it, so it stays what it was when the tool was made; and it is JSON."""
+    try:
+        copied = msgspec.json.decode(msgspec.json.encode(schema))
+    except (TypeError, ValueError, RecursionError, OverflowError, msgspec.MsgspecError) as problem:
+        raise ToolDefinitionError(name, f"{part} must be a JSON schema: {problem}") from None
+    if not isinstance(copied, dict):
+        raise ToolDefinitionError(name, f"{part} must be a JSON schema, an object.")
+    return copied  # pyright: ignore[reportUnknownVariableType] - JSON, keys are strings

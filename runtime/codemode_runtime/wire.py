@@ -1,0 +1,305 @@
+"""What host and worker say to each other: one struct per message, strict in both directions.
+
+The worker forwards what its guest sent without reading it; the host decodes it here, typed, and treats any
+deviation as an attack: `read_worker` returns a message or raises FrameRefused, whatever the bytes. Values of
+programs stay raw JSON until somebody needs them (`decode_value`). Loads nothing of WebAssembly.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+import msgspec
+from msgspec import Meta, Raw, Struct
+
+from codemode_runtime.depth import MAX_DEPTH, exceeds_depth
+from codemode_runtime.frames import FrameRefused
+from codemode_runtime.shapes import Limits, Stop
+
+Language = Literal["javascript", "typescript"]
+WorkId = Annotated[int, Meta(ge=1, le=0xFFFFFFFF)]
+Count = Annotated[int, Meta(ge=0, le=0xFFFFFFFF)]
+Micros = Annotated[int, Meta(ge=0)]
+M = TypeVar("M")  # messages: raw where a worker writes them, typed where the host reads them
+R = TypeVar("R")  # a result or failure, likewise
+
+
+class Message(Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", tag=str.lower):
+    """The head of a frame. Unknown fields are refused."""
+
+
+# ---- what a guest sends ------------------------------------------------------------------------------
+
+
+class Call(Message, frozen=True):
+    """A nested call; `args` is a JSON array."""
+
+    id: WorkId
+    method: Literal["call", "search", "describe", "namespace", "mcp"]
+    target: str
+    args: Raw
+
+
+class Yield(Message, frozen=True):
+    id: WorkId
+    reason: str | None = None
+
+
+class Timer(Message, frozen=True):
+    id: WorkId
+    ms: Annotated[int, Meta(ge=0, le=0x7FFFFFFF)]
+
+
+class Clear(Message, frozen=True):
+    id: WorkId
+
+
+class Text(Message, frozen=True):
+    text: str
+    level: Literal["log", "info", "warn", "error", "debug"] | None = None
+
+
+class Json(Message, frozen=True):
+    value: Raw
+
+
+GuestMessage = Call | Yield | Timer | Clear | Text | Json
+GuestMessages = tuple[GuestMessage, ...]
+
+
+# ---- host to worker ------------------------------------------------------------------------------------
+
+
+class Answer(Struct, frozen=True, array_like=True):
+    """One lookup that travels with the run instead of being asked for."""
+
+    kind: int
+    key: str
+    json: Raw
+
+
+class Offer(Struct, frozen=True):
+    """What a worker knows of the run descriptor from the start. `complete`: what is not here is nowhere."""
+
+    has_namespaces: bool = False
+    complete: bool = True
+    answers: tuple[Answer, ...] = ()
+
+
+class Settled(Struct, frozen=True, array_like=True):
+    id: int
+    rejected: bool
+    json: Raw
+
+
+class Start(Message, frozen=True):
+    program: str
+    language: Language
+    limits: Limits
+    budget_ms: int
+    offer: Offer
+
+
+class Resume(Message, frozen=True):
+    """The frame's tail is the delta."""
+
+    limits: Limits
+    budget_ms: int
+    offer: Offer
+    settlements: tuple[Settled, ...]
+
+
+class Deliver(Message, frozen=True):
+    settlements: tuple[Settled, ...]
+
+
+class Capture(Message, frozen=True):
+    max_bytes: int
+
+
+class Reset(Message, frozen=True):
+    """Forget the guest, make a fresh one and say so with Ready."""
+
+
+class LookupAnswer(Message, frozen=True):
+    """The frame's tail is the JSON, if there is an answer."""
+
+    found: bool
+
+
+ToWorker = Start | Resume | Deliver | Capture | Reset | LookupAnswer
+
+
+# ---- worker to host --------------------------------------------------------------------------------------
+
+
+class LayerReport(Struct, frozen=True, forbid_unknown_fields=True):
+    """One layer of confinement, as codemode_runtime.confine reports it."""
+
+    name: str
+    status: Literal["active", "missing", "failed"]
+    detail: str
+
+
+class Spent(Struct, frozen=True, forbid_unknown_fields=True):
+    """Microseconds since the request before: preparing the text, restoring, computing."""
+
+    prepare_us: Micros = 0
+    restore_us: Micros = 0
+    run_us: Micros = 0
+
+
+class Lossy(Struct, frozen=True, forbid_unknown_fields=True):
+    path: str
+    kind: str
+
+
+class Value(Struct, frozen=True, forbid_unknown_fields=True):
+    value: Raw
+    lossy: tuple[Lossy, ...]
+
+
+class ThrownError(Struct, frozen=True, forbid_unknown_fields=True):
+    name: str | None = None
+    message: str | None = None
+    code: str | None = None
+    stack: str | None = None
+
+
+class Failure(Struct, frozen=True, forbid_unknown_fields=True):
+    """`tool`: the error is a tool's or was caused by one. `bytes` and `head` are of a value too large."""
+
+    kind: Literal["exception", "syntax", "unhandled", "deadlock", "value_too_large"]
+    tool: bool = False
+    error: ThrownError | None = None
+    thrown: Raw = Raw()  # empty where an error was thrown; a union with None would refuse every value
+    bytes: Count = 0
+    head: str = ""
+
+
+class _Outcome(Message, Generic[M], frozen=True):
+    """`exact_positions`: False if the program was reprinted, so that its positions mean nothing."""
+
+    messages: M
+    spent: Spent
+    exact_positions: bool
+
+
+class Idle(_Outcome[M], Generic[M], frozen=True):
+    """Waiting for the host. `returned`: the program has ended, calls it never awaited have not."""
+
+    returned: bool
+    pending_calls: Count
+    pending_timers: Count
+    pending_yields: Count
+
+
+class Done(_Outcome[M], Generic[M, R], frozen=True):
+    result: R
+
+
+class Failed(_Outcome[M], Generic[M, R], frozen=True):
+    failure: R
+
+
+class Stopped(_Outcome[M], Generic[M], frozen=True):
+    """Ended by a limit where no program can catch it."""
+
+    reason: Stop
+
+
+class Interrupted(_Outcome[M], Generic[M], frozen=True):
+    """Still computing at its deadline. `messages` holds what could be read."""
+
+
+class Refused(Message, frozen=True):
+    """The text was refused before anything ran."""
+
+    code: Literal["invalid_input", "module_access_denied", "typescript_transform_failed"]
+    message: str
+    line: Count | None = None
+    column: Count | None = None
+    source_line: str | None = None
+
+
+class RestoreRefused(Message, frozen=True):
+    """The delta was not restored: no delta of this build, or larger than the limits of this leg."""
+
+    code: Literal["snapshot_restore_failed", "memory_limit_exceeded"]
+    message: str
+
+
+class Ready(Message, frozen=True):
+    """A fresh guest waits for its program. `layers` are those of the worker's own stage."""
+
+    layers: tuple[LayerReport, ...]
+
+
+class Captured(Message, frozen=True):
+    """The frame's tail is the delta; empty if it has more than was asked for at most."""
+
+    bytes: Count
+    capture_us: Micros
+
+
+class LookupRequest(Message, frozen=True):
+    kind: Annotated[int, Meta(ge=0, le=8)]
+    key: str
+
+
+Outcome = (
+    Idle[GuestMessages]
+    | Done[GuestMessages, Value]
+    | Failed[GuestMessages, Failure]
+    | Stopped[GuestMessages]
+    | Interrupted[GuestMessages]
+    | Refused
+    | RestoreRefused
+)
+FromWorker = Outcome | Ready | Captured | LookupRequest
+
+
+# ---- bytes -----------------------------------------------------------------------------------------------
+
+_encoder = msgspec.json.Encoder()
+_to_worker = msgspec.json.Decoder(ToWorker)
+_from_worker = msgspec.json.Decoder(FromWorker)
+_value: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+_raws = msgspec.json.Decoder(list[Raw])
+
+
+def encode(message: Message) -> bytes:
+    return _encoder.encode(message)
+
+
+def read_as_worker(head: bytes) -> ToWorker:
+    """The host is trusted: a failure here is a defect, and ends the worker."""
+    return _to_worker.decode(head)
+
+
+def read_worker(head: bytes) -> FromWorker:
+    """Any bytes: a message, or FrameRefused and nothing else."""
+    try:
+        head.decode()  # skipped parts would not be looked at otherwise
+        return _from_worker.decode(head)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise FrameRefused(f"no message of a worker: {error}") from None
+
+
+def decode_value(raw: Raw | bytes) -> Any:
+    """The JSON of a program as Python data, or FrameRefused if it is none or nested too deep."""
+    data = bytes(raw)
+    if exceeds_depth(data):
+        raise FrameRefused(f"JSON nested more than {MAX_DEPTH} levels deep")
+    try:
+        return _value.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise FrameRefused(f"not JSON: {error}") from None
+
+
+def count_messages(messages: bytes) -> int | None:
+    """How many a guest's JSON array holds; None if it is none, as when read while it was being written."""
+    try:
+        return len(_raws.decode(messages))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError):
+        return None

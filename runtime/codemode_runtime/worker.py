@@ -1,0 +1,180 @@
+"""The worker process: one leg of one run at a time, on behalf of a host at the other end of a socket.
+
+It forwards and decides nothing: what a guest sends goes to the host unread. The guest exists before its
+program arrives, so that only evaluation is on the critical path. Started by zygote.py; any failure here ends
+the process, and the host fails that one run.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from msgspec import Raw
+
+from codemode_runtime import guest as guests
+from codemode_runtime import wire
+from codemode_runtime.compile import SourceError, prepare
+from codemode_runtime.delta import DeltaRefused
+from codemode_runtime.frames import FrameRefused
+from codemode_runtime.guest import Guest
+from codemode_runtime.line import Line, Nowhere
+from codemode_runtime.offered import OfferedDescriptor
+from codemode_runtime.shapes import Limits, Settlement, Stop
+from codemode_runtime.watchdog import Interruptible, Watchdog
+
+# More is refused here, so that a program cannot keep the host busy with decoding what it sent.
+MAX_MESSAGES = 20_000
+MAX_MESSAGE_BYTES = 48 << 20
+_COUNT_ABOVE = 256 << 10  # fewer bytes than this cannot hold too many
+
+
+class Worker:
+    """Serves frames until the host closes the socket. Must be made before confinement: it starts a thread."""
+
+    def __init__(self, line: Line, make_guest: Callable[[], Guest], memory_bytes: int) -> None:
+        self._line: Line | Nowhere = line
+        self._make_guest = make_guest
+        self._memory_bytes = memory_bytes
+        self._watchdog = Watchdog(self._answer_and_exit)
+        self._watchdog.start()
+        self._exact_positions = True
+
+    def serve(self, layers: Sequence[wire.LayerReport]) -> None:
+        """`layers` is what confinement did to this process."""
+        self._reset(layers)
+        while (frame := self._line.receive()) is not None:
+            self._obey(wire.read_as_worker(frame.head), frame.tail)
+
+    def rehearse(self) -> None:
+        """Runs a leg that nobody sees, because a fork shares its parent's pages until it touches them.
+
+        Touching them all takes longer than a short leg: better now than when a program waits.
+        """
+        line, self._line = self._line, Nowhere()
+        self._guest = self._make_guest()
+        program, limits = "return await tools.call('x')", Limits(memory_bytes=self._memory_bytes)
+        start = wire.Start(program, "javascript", limits, 60_000, wire.Offer())
+        self._obey(wire.read_as_worker(wire.encode(start)), b"")
+        self._obey(wire.Deliver((wire.Settled(1, False, Raw(b"null")),)), b"")
+        self._guest.close()
+        self._line = line
+
+    def _obey(self, order: wire.ToWorker, tail: bytes) -> None:
+        match order:
+            case wire.Start() as start:
+                self._start(start)
+            case wire.Resume() as resume:
+                self._resume(resume, tail)
+            case wire.Deliver(settlements):
+                self._compute(lambda: self._guest.deliver(_unpack(settlements)))
+            case wire.Capture(max_bytes):
+                self._capture(max_bytes)
+            case wire.Reset():
+                self._guest.close()
+                self._reset(())
+            case wire.LookupAnswer():
+                raise FrameRefused("an answer to no question")
+
+    def _reset(self, layers: Sequence[wire.LayerReport]) -> None:
+        self._watchdog.arm(None)
+        self._guest = self._make_guest()
+        self._line.send(wire.encode(wire.Ready(tuple(layers))))
+
+    def _begin(self, limits: Limits, budget_ms: int, offer: wire.Offer) -> None:
+        self._watchdog.arm(time.monotonic() + budget_ms / 1000)
+        if limits.memory_bytes > self._memory_bytes:
+            raise FrameRefused(
+                f"{limits.memory_bytes} bytes for a guest that has room for {self._memory_bytes}"
+            )
+        self._guest.configure(limits, OfferedDescriptor(offer, self._line))
+
+    def _start(self, start: wire.Start) -> None:
+        self._begin(start.limits, start.budget_ms, start.offer)
+        began = time.perf_counter_ns()
+        self._watchdog.enter(None)
+        try:
+            prepared = prepare(start.program, start.language, allow={start.language})
+        except SourceError as error:
+            self._watchdog.leave()
+            refused = wire.Refused(error.code, error.message, error.line, error.column, error.source_line)
+            self._line.send(wire.encode(refused))
+            return
+        self._watchdog.leave()
+        self._exact_positions = prepared.exact_positions
+        self._compute(lambda: self._guest.start(prepared.code), prepare_us=_micros_since(began))
+
+    def _resume(self, resume: wire.Resume, delta: bytes) -> None:
+        self._begin(resume.limits, resume.budget_ms, resume.offer)
+        began = time.perf_counter_ns()
+        try:
+            self._guest.restore(delta, resume.limits)
+        except DeltaRefused as error:
+            self._refuse_restore(wire.RestoreRefused("snapshot_restore_failed", str(error)))
+        except MemoryError as error:
+            self._refuse_restore(wire.RestoreRefused("memory_limit_exceeded", str(error)))
+        else:
+            settlements = _unpack(resume.settlements)
+            self._compute(lambda: self._guest.deliver(settlements), restore_us=_micros_since(began))
+
+    def _refuse_restore(self, refused: wire.RestoreRefused) -> None:
+        self._line.send(wire.encode(refused))
+
+    def _compute(self, step: Callable[[], guests.Outcome], prepare_us: int = 0, restore_us: int = 0) -> None:
+        began = time.perf_counter_ns()
+        self._watchdog.enter(self._guest)
+        outcome = step()
+        self._watchdog.leave()
+        self._report(outcome, wire.Spent(prepare_us, restore_us, _micros_since(began)))
+
+    def _report(self, outcome: guests.Outcome, spent: wire.Spent) -> None:
+        exact = self._exact_positions
+        sent = outcome.messages
+        if _is_too_much(sent):
+            self._line.send(wire.encode(wire.Stopped(Raw(b"[]"), spent, exact, Stop.MESSAGES)))
+            return
+        messages = Raw(sent)
+        match outcome:
+            case guests.Idle(_, returned, calls, timers, yields):
+                frame = wire.Idle(messages, spent, exact, returned, calls, timers, yields)
+            case guests.Done(_, result):
+                frame = wire.Done(messages, spent, exact, Raw(result))
+            case guests.Failed(_, failure):
+                frame = wire.Failed(messages, spent, exact, Raw(failure))
+            case guests.Stopped(_, reason):
+                frame = wire.Stopped(messages, spent, exact, reason)
+            case guests.Interrupted():
+                frame = wire.Interrupted(messages, spent, exact)
+        self._line.send(wire.encode(frame))
+
+    def _capture(self, max_bytes: int) -> None:
+        began = time.perf_counter_ns()
+        delta = self._guest.capture()
+        captured = wire.Captured(len(delta), _micros_since(began))
+        self._line.send(wire.encode(captured), delta if len(delta) <= max_bytes else b"")
+
+    def _answer_and_exit(self, guest: Interruptible | None) -> NoReturn:
+        """In the watchdog's thread. The guest computes on; what it has sent may be read half written."""
+        try:
+            sent = b"[]" if guest is None else guest.read_messages()
+            if _is_too_much(sent) or wire.count_messages(sent) is None:
+                sent = b"[]"
+            self._line.send(wire.encode(wire.Interrupted(Raw(sent), wire.Spent(), self._exact_positions)))
+        finally:
+            os._exit(0)
+
+
+def _is_too_much(messages: bytes) -> bool:
+    if len(messages) < _COUNT_ABOVE:
+        return False
+    return len(messages) > MAX_MESSAGE_BYTES or (wire.count_messages(messages) or 0) > MAX_MESSAGES
+
+
+def _unpack(settlements: Sequence[wire.Settled]) -> list[Settlement]:
+    return [Settlement(settled.id, bytes(settled.json), settled.rejected) for settled in settlements]
+
+
+def _micros_since(began: int) -> int:
+    return (time.perf_counter_ns() - began) // 1000

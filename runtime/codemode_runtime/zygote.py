@@ -1,0 +1,225 @@
+"""The zygote: a small, confined process that has everything loaded and forks workers on demand.
+
+The host starts it with an empty environment and one socket, and hands it a socket for each worker it wants.
+After confinement it runs no guest and reads nothing that a guest wrote. It ends when the host's end of its
+socket closes, whatever closed it, and takes its workers along. Single-threaded, so that forking is sound.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import select
+import signal
+import socket
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NoReturn
+
+from codemode_runtime import confine, wire, zygote_wire
+from codemode_runtime.confine.kernel import this_kernel
+from codemode_runtime.confine.layers import Layer, attempt
+from codemode_runtime.confine.measures import death_signal
+from codemode_runtime.frames import FrameReader, encode_frame
+from codemode_runtime.line import Line
+from codemode_runtime.loading import Loaded, load
+from codemode_runtime.worker import Worker
+from codemode_runtime.zygote_wire import FromZygote, Kill, Setup, Spawn, ToZygote
+
+Serve = Callable[[Line, Loaded, int, bool], None]
+_CHUNK = 64 << 10
+_MAX_DESCRIPTORS = 64  # at once; more than the host ever has on the way
+
+
+def serve_host(line: Line, loaded: Loaded, parent_pid: int, hurry: bool) -> None:
+    """The life of a worker: one last thread, confinement, then whatever the host asks for."""
+    worker = Worker(line, loaded.make_guest, loaded.memory_bytes)
+    if loaded.confined:
+        layers = confine.confine_worker(loaded.data_bytes, parent_pid)
+    else:
+        layers = _only_mortal(parent_pid)
+    if not hurry:
+        worker.rehearse()
+    worker.serve(_report(layers))
+
+
+def main(control_fd: int, host_pid: int, serve: Serve = serve_host) -> NoReturn:
+    """The process from start to end. Tests pass a `serve` with other habits."""
+    status = 1
+    try:
+        Zygote(socket.socket(fileno=control_fd), host_pid, serve).run()
+        status = 0
+    finally:
+        if status:
+            _print_failure()
+        # no interpreter shutdown: there is nothing to save, and workers would pay for it
+        os._exit(status)
+
+
+class Zygote:
+    def __init__(self, control: socket.socket, host_pid: int, serve: Serve) -> None:
+        self._control = control
+        self._host_pid = host_pid
+        self._serve = serve
+        self._reader = FrameReader()
+        self._descriptors: deque[int] = deque()
+        self._pids: dict[int, int] = {}  # of workers alive, by token
+        self._tokens: dict[int, int] = {}  # the other way round
+
+    def run(self) -> None:
+        setup = self._receive_setup()
+        if setup is None:
+            return
+        if setup.confined:
+            early = confine.prepare_zygote([self._control.fileno()], self._host_pid)
+        else:
+            early = _only_mortal(self._host_pid)
+        try:
+            self._loaded = load(setup, lambda: self._send(zygote_wire.Compiling()))
+        except Exception as error:  # whatever keeps guests from running is the host's answer
+            self._send(zygote_wire.Unavailable(f"{type(error).__name__}: {error}"))
+            return
+        self._settle_down()
+        late = confine.confine_zygote() if setup.confined else []
+        layers = _report(confine.combine(early, late))
+        self._send(zygote_wire.ZygoteReady(self._loaded.image.build_id, layers))
+        if setup.fork:
+            self._fork_on_demand()
+        else:
+            self._become_the_worker()
+
+    def _settle_down(self) -> None:
+        """What must happen before confinement and is worth sharing with every fork."""
+        # from here on nothing can be printed: workers must not hold a descriptor that leads anywhere
+        os.dup2(0, 1)
+        os.dup2(0, 2)
+        self._wake_up, wake_up_writer = socket.socketpair()
+        self._wake_up.setblocking(False)
+        wake_up_writer.setblocking(False)
+        self._wake_up_writer = wake_up_writer
+        signal.signal(signal.SIGCHLD, _ignore)
+        signal.set_wakeup_fd(wake_up_writer.fileno(), warn_on_full_buffer=False)
+        gc.collect()
+        gc.freeze()  # collections would touch, and so copy, the pages that forks share
+        gc.disable()
+
+    # ---- with fork
+
+    def _fork_on_demand(self) -> None:
+        poll = select.poll()
+        poll.register(self._control, select.POLLIN)
+        poll.register(self._wake_up, select.POLLIN)
+        while True:
+            ready = {fd for fd, _ in poll.poll()}
+            if self._wake_up.fileno() in ready:
+                with suppress(BlockingIOError):
+                    self._wake_up.recv(_CHUNK)
+                self._reap()
+            if self._control.fileno() in ready:
+                orders = self._receive()
+                if orders is None:
+                    self._end_workers()
+                    return
+                for order in orders:
+                    self._obey(order)
+
+    def _obey(self, order: ToZygote) -> None:
+        match order:
+            case Spawn(token, hurry):
+                self._fork(token, self._descriptors.popleft(), hurry)
+            case Kill(token):
+                # only a parent can be sure whose pid it signals: until it reaps, nobody else gets that pid
+                if token in self._pids:
+                    os.kill(self._pids[token], signal.SIGKILL)
+            case Setup():
+                raise AssertionError("set up twice")
+
+    def _fork(self, token: int, descriptor: int, hurry: bool) -> None:
+        own_pid = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            self._live_as_worker(descriptor, own_pid, hurry)
+        os.close(descriptor)
+        self._pids[token] = pid
+        self._tokens[pid] = token
+        self._send(zygote_wire.Spawned(token, pid))
+
+    def _live_as_worker(self, descriptor: int, parent_pid: int, hurry: bool) -> NoReturn:
+        status = 1
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for inherited in (self._control, self._wake_up, self._wake_up_writer):
+                inherited.close()
+            self._serve(Line(socket.socket(fileno=descriptor)), self._loaded, parent_pid, hurry)
+            status = 0
+        finally:
+            os._exit(status)
+
+    def _reap(self) -> None:
+        while self._tokens:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            token = self._tokens.pop(pid)
+            del self._pids[token]
+            self._send(zygote_wire.Exited(token, os.waitstatus_to_exitcode(status)))
+
+    def _end_workers(self) -> None:
+        for pid in self._tokens:
+            os.kill(pid, signal.SIGKILL)
+        for pid in self._tokens:
+            os.waitpid(pid, 0)
+
+    # ---- without
+
+    def _become_the_worker(self) -> None:
+        """Its token does not matter: this process is all there is, and its end is the worker's."""
+        while not self._descriptors:
+            if self._receive() is None:
+                return
+        line = Line(socket.socket(fileno=self._descriptors.popleft()))
+        self._serve(line, self._loaded, self._host_pid, True)
+
+    # ---- the line to the host
+
+    def _receive_setup(self) -> Setup | None:
+        orders = self._receive()
+        while orders == []:
+            orders = self._receive()
+        if orders is None:
+            return None
+        (setup,) = orders
+        assert isinstance(setup, Setup)
+        return setup
+
+    def _receive(self) -> list[ToZygote] | None:
+        data, descriptors, _, _ = socket.recv_fds(self._control, _CHUNK, _MAX_DESCRIPTORS)
+        self._descriptors.extend(descriptors)
+        if not data:
+            return None
+        return [zygote_wire.read_as_zygote(frame.head) for frame in self._reader.feed(data)]
+
+    def _send(self, message: FromZygote) -> None:
+        self._control.sendall(encode_frame(wire.encode(message)))
+
+
+def _only_mortal(parent_pid: int) -> list[Layer]:
+    """Confinement is off; that everything dies with the host is not part of it."""
+    return [attempt("death_signal", lambda: death_signal(this_kernel(), parent_pid))]
+
+
+def _report(layers: list[Layer]) -> tuple[wire.LayerReport, ...]:
+    return tuple(wire.LayerReport(layer.name, layer.status, layer.detail) for layer in layers)
+
+
+def _ignore(_number: int, _frame: object) -> None:
+    """A signal that is ignored outright would not wake the poll, and children would not stay to be reaped."""
+
+
+def _print_failure() -> None:
+    import traceback
+
+    with suppress(OSError):
+        traceback.print_exc()

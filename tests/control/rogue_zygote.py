@@ -1,0 +1,133 @@
+"""A zygote whose workers have other habits: the program they are sent names what they do instead.
+
+Real processes on a real socket, confined like the real ones. `probe` is the hook into a confined process that
+no real worker has.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import select
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import NoReturn
+
+from codemode_runtime import confine, wire, zygote
+from codemode_runtime.line import Line
+from codemode_runtime.loading import Loaded
+from codemode_runtime.wire import LayerReport
+
+DONE = b'{"type":"done","messages":[],"spent":{},"exact_positions":true,"result":{"value":%s,"lossy":[]}}'
+IDLE = wire.encode(wire.Idle((), wire.Spent(), True, False, 0, 0, 0))
+_PTRACE_ATTACH = 16
+_READY = wire.encode(wire.Ready(()))
+
+
+def main(control_fd: int, host_pid: int) -> NoReturn:
+    zygote.main(control_fd, host_pid, _serve)
+
+
+def _serve(line: Line, loaded: Loaded, parent_pid: int, hurry: bool) -> None:
+    connection = line._connection  # pyright: ignore[reportPrivateUsage] - to break the rules of frames
+    probes = _probes(parent_pid)
+    layers = confine.confine_worker(loaded.data_bytes, parent_pid) if loaded.confined else []
+    reported = tuple(LayerReport(layer.name, layer.status, layer.detail) for layer in layers)
+    line.send(wire.encode(wire.Ready(reported)))
+    while (frame := line.receive()) is not None:
+        order = wire.read_as_worker(frame.head)
+        if isinstance(order, wire.Start):
+            _misbehave(order.program, line, connection, probes)
+
+
+def _misbehave(
+    habit: str, line: Line, connection: socket.socket, probes: dict[str, Callable[[], object]]
+) -> None:
+    match habit.split(":"):
+        case ["probe", name]:
+            line.send(DONE % msg(_attempt(probes[name])))
+        case ["garbage"]:
+            connection.sendall(bytes(range(256)) * 8)
+        case ["half a frame"]:
+            connection.sendall(struct.pack("<II", 1000, 0) + b'{"type":"do')
+            os._exit(0)
+        case ["a gigabyte announced"]:
+            connection.sendall(struct.pack("<II", 1 << 30, 0))
+        case ["a tail nobody asked for"]:
+            connection.sendall(struct.pack("<II", 2, 1 << 20) + b"{}")
+        case ["no JSON"]:
+            line.send(b"\xff\xfe not JSON")
+        case ["an unknown message"]:
+            line.send(b'{"type":"surprise"}')
+        case ["an unknown field"]:
+            line.send((DONE % b"1")[:-1] + b',"extra":1}')
+        case ["deep JSON"]:
+            line.send(DONE % (b"[" * 100_000 + b"]" * 100_000))
+        case ["ready again"]:
+            line.send(_READY)
+        case ["two answers"]:
+            line.send(DONE % b"1")
+            line.send(DONE % b"2")
+        case ["a capture"]:
+            line.send(wire.encode(wire.Captured(0, 0)))
+        case ["only closes its socket"]:
+            connection.shutdown(socket.SHUT_RDWR)
+            _sleep_forever()
+        case ["exits", status]:
+            os._exit(int(status))
+        case ["never answers"]:
+            _sleep_forever()
+        case ["answers, then stops reading"]:
+            line.send(IDLE)
+            _sleep_forever()
+        case ["floods"]:
+            while True:
+                connection.sendall(struct.pack("<II", 64 << 20, 0) + b" " * (1 << 20))
+        case _:
+            line.send(DONE % b"null")
+
+
+def msg(text: str) -> bytes:
+    return b'"' + text.encode() + b'"'
+
+
+def _attempt(act: Callable[[], object]) -> str:
+    try:
+        act()
+    except OSError as error:
+        return errno.errorcode.get(error.errno or 0, "OSError")
+    return "it worked"
+
+
+def _probes(parent_pid: int) -> dict[str, Callable[[], object]]:
+    """Made before confinement, so that a failure is confinement's and not an import's."""
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def ptrace() -> None:
+        if libc.ptrace(_PTRACE_ATTACH, parent_pid, 0, 0) < 0:
+            raise OSError(ctypes.get_errno(), "ptrace")
+
+    def environment() -> None:
+        if not os.environ.keys() - {"LC_CTYPE"}:
+            raise OSError(errno.ENODATA, "empty")
+
+    return {
+        "file": lambda: open("/etc/passwd"),
+        "write": lambda: open("/tmp/escaped", "w"),
+        "socket": socket.socket,
+        "process": lambda: subprocess.run([sys.executable, "-V"], check=False),
+        "fork": os.fork,
+        "environment": environment,
+        "environment of the process": lambda: open("/proc/self/environ"),
+        "ptrace": ptrace,
+        "signal": lambda: os.kill(parent_pid, 9),
+    }
+
+
+def _sleep_forever() -> NoReturn:
+    while True:
+        select.poll().poll()

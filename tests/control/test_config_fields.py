@@ -1,0 +1,164 @@
+"""`tools.codeMode` from Python objects: the only activation gate, defaults, clamps, overlays, refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from codemode.config import (
+    CodeModeConfig,
+    ConfigError,
+    EngineSettings,
+    load_config,
+    load_settings,
+    resolve_config,
+)
+
+MIB = 1 << 20
+DEFAULTS = {
+    "enabled": False,
+    "runtime": "quickjs-wasi",
+    "mode": "only",
+    "languages": ["javascript", "typescript"],
+    "timeoutMs": 10000,
+    "memoryLimitBytes": 67108864,
+    "maxOutputBytes": 65536,
+    "maxSnapshotBytes": 10485760,
+    "maxPendingToolCalls": 16,
+    "snapshotTtlSeconds": 900,
+    "searchDefaultLimit": 8,
+    "maxSearchLimit": 50,
+}
+
+
+def test_nothing_set_gives_every_default_of_the_contract() -> None:
+    assert load_config().to_dict() == DEFAULTS
+    assert load_config({}).to_dict() == DEFAULTS
+
+
+@pytest.mark.parametrize("value", [None, False, {}, {"timeoutMs": 500}, {"enabled": False}])
+def test_anything_but_true_or_enabled_true_is_off(value: object) -> None:
+    assert load_config(value).enabled is False
+
+
+@pytest.mark.parametrize("value", [True, {"enabled": True}, {"tools": {"codeMode": True}}])
+def test_true_or_enabled_true_is_on(value: object) -> None:
+    assert load_config(value).enabled is True
+
+
+@pytest.mark.parametrize(
+    ("key", "low", "high"),
+    [
+        ("timeoutMs", 100, 60_000),
+        ("memoryLimitBytes", MIB, 1024 * MIB),
+        ("maxOutputBytes", 1024, 10 * MIB),
+        ("maxSnapshotBytes", 1024, 256 * MIB),
+        ("maxPendingToolCalls", 1, 128),
+        ("snapshotTtlSeconds", 1, 86_400),
+        ("searchDefaultLimit", 1, 50),
+        ("maxSearchLimit", 1, 50),
+    ],
+)
+def test_a_number_outside_its_clamp_is_clamped(key: str, low: int, high: int) -> None:
+    for written, used in [
+        (low - 1, low),
+        (-(10**400), low),
+        (low, low),
+        (high, high),
+        (high + 1, high),
+        (1e300, high),
+    ]:
+        assert load_config({key: written}).to_dict()[key] == used
+
+
+def test_a_fraction_is_cut_to_a_whole_number() -> None:
+    assert load_config({"timeoutMs": 1500.9}).timeout_ms == 1500
+
+
+@pytest.mark.parametrize(
+    ("value", "key", "said"),
+    [
+        ({"timeoutMs": True}, "tools.codeMode.timeoutMs", "a number from 100 to 60000, not true"),
+        ({"timeoutMs": "500"}, "tools.codeMode.timeoutMs", 'a number from 100 to 60000, not "500"'),
+        ({"timeoutMs": None}, "tools.codeMode.timeoutMs", "not null"),
+        ({"timeoutMs": float("nan")}, "tools.codeMode.timeoutMs", "not nan"),
+        ({"timeoutMs": float("inf")}, "tools.codeMode.timeoutMs", "not inf"),
+        ({"enabled": 1}, "tools.codeMode.enabled", "true or false, not 1"),
+        ({"enabled": "true"}, "tools.codeMode.enabled", 'true or false, not "true"'),
+        ({"runtime": "v8"}, "tools.codeMode.runtime", 'must be "quickjs-wasi", not "v8"'),
+        ({"mode": "all"}, "tools.codeMode.mode", 'must be "only", not "all"'),
+        ({"languages": []}, "tools.codeMode.languages", 'one or more of "javascript" and "typescript"'),
+        ({"languages": "javascript"}, "tools.codeMode.languages", "must be a list"),
+        ({"languages": ["typescrpt"]}, "tools.codeMode.languages", 'Did you mean "typescript"?'),
+        ({"languages": [["javascript"]]}, "tools.codeMode.languages", "not a list"),
+        ({"timeoutMS": 1}, "tools.codeMode.timeoutMS", 'Did you mean "timeoutMs"?'),
+        ({"timeout_ms": 1}, "tools.codeMode.timeout_ms", 'Did you mean "timeoutMs"?'),
+        ({"zzz": 1}, "tools.codeMode.zzz", "unknown key. Allowed: enabled, runtime, mode"),
+        ({7: 1}, "tools.codeMode.7", "unknown key."),
+        ("yes", "tools.codeMode", 'true, false or an object, not "yes"'),
+        (1, "tools.codeMode", "true, false or an object, not 1"),
+        ([], "tools.codeMode", "true, false or an object, not an empty list"),
+        ({"tools": True}, "tools", "must be an object, not true"),
+    ],
+)
+def test_a_wrong_key_or_type_is_refused_with_the_key_and_what_is_allowed(
+    value: object, key: str, said: str
+) -> None:
+    with pytest.raises(ConfigError) as refused:
+        load_config(value)
+    assert refused.value.code == "invalid_config"
+    assert refused.value.key == key
+    assert said in str(refused.value)
+
+
+def test_a_value_that_may_be_a_secret_is_not_repeated() -> None:
+    with pytest.raises(ConfigError) as refused:
+        load_config({"runtime": {"token": "hunter2"}})
+    assert "hunter2" not in str(refused.value)
+
+
+def test_languages_are_a_subset_in_a_fixed_order() -> None:
+    written = {"languages": ["typescript", "javascript", "typescript"]}
+    assert load_config(written).languages == ("javascript", "typescript")
+    assert load_config({"languages": ["typescript"]}).languages == ("typescript",)
+
+
+def test_an_agent_overlays_the_global_configuration_field_by_field() -> None:
+    overall = {"enabled": True, "timeoutMs": 500, "maxPendingToolCalls": 4}
+    config = load_config(overall, overlay={"timeoutMs": 700})
+    assert (config.enabled, config.timeout_ms, config.max_pending_tool_calls) == (True, 700, 4)
+    assert resolve_config(overall, False).enabled is False
+    assert resolve_config(overall, False).timeout_ms == 500
+    assert resolve_config(False, {"enabled": True}).enabled is True
+    assert resolve_config(True, {"timeoutMs": 700}).enabled is True
+
+
+def test_the_default_search_limit_stays_within_the_largest_after_the_overlay() -> None:
+    assert load_config({"maxSearchLimit": 5}).search_default_limit == 5
+    assert load_config({"searchDefaultLimit": 40}, overlay={"maxSearchLimit": 10}).search_default_limit == 10
+    assert load_config({"maxSearchLimit": 5}, overlay={"maxSearchLimit": 50}).search_default_limit == 8
+
+
+def test_a_struct_made_by_hand_is_clamped_when_it_is_loaded() -> None:
+    assert load_config(CodeModeConfig(timeout_ms=1)).timeout_ms == 100
+
+
+def test_other_sections_of_a_host_document_are_left_alone() -> None:
+    document: dict[str, Any] = {"tools": {"codeMode": {"enabled": True}, "allow": ["*"]}, "agents": 7}
+    assert load_config(document).enabled is True
+    assert load_config({"tools": {}}).enabled is False
+
+
+def test_engine_settings_are_no_keys_of_the_contract() -> None:
+    with pytest.raises(ConfigError):
+        load_config({"workerReuse": 4})
+
+
+def test_engine_settings_are_loaded_by_the_same_rules() -> None:
+    settings = load_settings({"workerReuse": 0, "confinement": "require", "queueLimit": 10**9})
+    assert (settings.worker_reuse, settings.confinement, settings.queue_limit) == (1, "require", 1_000_000)
+    assert load_settings() == load_settings(EngineSettings()) == EngineSettings()
+    for wrong in ({"workerReus": 1}, {"maxWorkers": True}, {"confinement": "none"}):
+        with pytest.raises(ConfigError):
+            load_settings(wrong)

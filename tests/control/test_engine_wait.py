@@ -1,0 +1,240 @@
+"""wait: goes on at the very await where the program stopped, with what has settled, in the order it did."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from codemode.contract import Waiting
+from tests.control.engine_harness import (
+    Desk,
+    engine,
+    failure_of,
+    run,
+    statuses,
+    texts,
+    until,
+    value_of,
+    waiting,
+)
+
+pytestmark = pytest.mark.usefixtures("leaves_nothing")
+REUSE = pytest.mark.parametrize("legs", [1, 1000], ids=["single-use", "reused"])
+
+
+@REUSE
+@pytest.mark.guarantee("wait-restores")
+def test_wait_restores_the_program_and_gives_its_final_value(legs: int) -> None:
+    desk = Desk()
+
+    async def scenario() -> None:
+        async with engine(desk.tools, {"timeoutMs": 100}, {"workerReuse": legs}) as made:
+            result = waiting(
+                await made.exec(
+                    "const kept = { list: [1, new Map([[2, 3]])] }; let n = 0;"
+                    "for (const name of ['a', 'b']) n += await tools.hold({ name });"
+                    "return { n, kept }"
+                )
+            )
+            desk.answer("a", 10)
+            again = waiting(await made.wait(result.run_id))
+            assert again.run_id == result.run_id
+            desk.answer("b", 5)
+            assert value_of(await made.wait(result.run_id)) == {"n": 15, "kept": {"list": [1, [[2, 3]]]}}
+
+    run(scenario)
+
+
+def test_output_of_a_wait_holds_only_what_is_new() -> None:
+    async def scenario() -> None:
+        async with engine() as made:
+            result = waiting(
+                await made.exec("text('1'); await yield_control(); text('2'); await yield_control(); json(3)")
+            )
+            assert texts(result) == ["1"]
+            result = waiting(await made.wait(result.run_id))
+            assert texts(result) == ["2"]
+            assert texts(await made.wait(result.run_id)) == [3]
+
+    run(scenario)
+
+
+def test_the_output_cap_is_per_result() -> None:
+    async def scenario() -> None:
+        async with engine(config={"maxOutputBytes": 1024}) as made:
+            result = await made.exec("for (let i = 0; i < 4; i++) { text('x'.repeat(1000)); await yield_control() }")
+            while isinstance(result, Waiting):
+                assert [len(text) for text in texts(result)] == [1000]
+                result = await made.wait(result.run_id)
+            assert value_of(result) is None
+
+    run(scenario)
+
+
+def test_what_settled_while_the_run_was_suspended_is_delivered_in_the_order_it_happened() -> None:
+    desk = Desk()
+    program = """
+    const order = [];
+    const calls = ["a", "b", "c", "d"].map((name) => tools.hold({ name }).then(() => order.push(name)));
+    await yield_control();
+    await Promise.all(calls);
+    return order;
+    """
+
+    async def scenario() -> None:
+        async with engine(desk.tools) as made:
+            result = waiting(await made.exec(program), "yield")
+            await desk.asked("a", "b", "c", "d")
+            for name in ("d", "b", "a", "c"):
+                desk.answer(name)
+                await until(lambda name=name: desk.held[name].done())
+                await asyncio.sleep(0)
+            assert value_of(await made.wait(result.run_id)) == ["d", "b", "a", "c"]
+
+    run(scenario)
+
+
+def test_a_failure_while_suspended_is_an_exception_at_the_await() -> None:
+    desk = Desk()
+
+    async def scenario() -> None:
+        async with engine(desk.tools, {"timeoutMs": 100}) as made:
+            result = waiting(
+                await made.exec("try { await tools.hold({ name: 'a' }) } catch (e) { return [e.code, e.message] }")
+            )
+            desk.fail("a", "no luck")
+            assert value_of(await made.wait(result.run_id)) == ["tool_error", "no luck"]
+
+    run(scenario)
+
+
+def test_wait_returns_as_soon_as_one_call_has_settled_and_the_program_has_gone_on() -> None:
+    desk = Desk()
+
+    async def scenario() -> None:
+        async with engine(desk.tools, {"timeoutMs": 100}) as made:
+            result = waiting(await made.exec("return await Promise.race(['a', 'b'].map((name) => tools.hold({ name })))"))
+            desk.answer("b")
+            result = waiting(await made.wait(result.run_id), "pending_tools")
+            assert statuses(result) == [("hold", "pending"), ("hold", "ok")]
+            desk.answer("a")
+            assert value_of(await made.wait(result.run_id)) == "b"
+
+    run(scenario)
+
+
+def test_a_wait_in_which_nothing_settled_is_waiting_again_with_the_same_id_and_the_whole_ledger() -> None:
+    desk = Desk()
+
+    async def scenario() -> None:
+        async with engine(desk.tools, {"timeoutMs": 100}) as made:
+            first = waiting(
+                await made.exec("await tools.echo({ value: 1 }); text('said'); return await tools.hold({ name: 'a' })")
+            )
+            for _ in range(3):
+                again = waiting(await made.wait(first.run_id), "pending_tools")
+                assert again.run_id == first.run_id
+                assert again.output == ()
+                assert [(c.id, c.method, c.tool) for c in again.pending_tool_calls] == [
+                    ("2", "call", "openclaw:core:hold")
+                ]
+                assert again.telemetry.calls == first.telemetry.calls
+                assert again.telemetry.bytes == first.telemetry.bytes
+            desk.answer("a", 7)
+            assert value_of(await made.wait(first.run_id)) == 7
+
+    run(scenario)
+
+
+def test_of_two_waits_at_once_the_second_is_refused_and_the_first_goes_on() -> None:
+    desk = Desk()
+
+    async def scenario() -> None:
+        async with engine(desk.tools, {"timeoutMs": 5000}) as made:
+            result = waiting(await made.exec("const p = tools.hold({ name: 'a' }); await yield_control(); return await p"))
+            first = asyncio.create_task(made.wait(result.run_id))
+            await asyncio.sleep(0)
+            second = failure_of(await made.wait(result.run_id), "invalid_input")
+            assert "already" in second.error
+            desk.answer("a", "once")
+            assert value_of(await first) == "once"
+
+    run(scenario)
+
+
+def test_a_run_that_ended_can_not_be_waited_for() -> None:
+    async def scenario() -> None:
+        async with engine() as made:
+            result = waiting(await made.exec("await yield_control(); return 1"))
+            assert value_of(await made.wait(result.run_id)) == 1
+            failure_of(await made.wait(result.run_id), "invalid_input")
+
+    run(scenario)
+
+
+def test_timers_go_on_while_the_program_is_suspended() -> None:
+    async def scenario() -> None:
+        async with engine() as made:
+            result = waiting(
+                await made.exec(
+                    "const rung = [];"
+                    "const timers = [30, 10, 20].map((ms) => new Promise((r) => setTimeout(() => r(rung.push(ms)), ms)));"
+                    "await yield_control(); await Promise.all(timers); return rung"
+                ),
+                "yield",
+            )
+            assert [call.method for call in result.pending_tool_calls] == ["timer", "timer", "timer", "yield"]
+            assert value_of(await made.wait(result.run_id)) == [10, 20, 30]
+
+    run(scenario)
+
+
+def test_an_approved_call_runs_with_the_next_wait_and_a_denied_one_fails_it() -> None:
+    async def scenario() -> None:
+        async with engine() as made:
+            result = waiting(await made.exec("return await tools.pay({ amount: 5 })", session="s"), "approval")
+            (call,) = result.pending_tool_calls
+            assert call.approval is not None
+            assert call.tool == "openclaw:core:pay"
+            assert not await made.approve(result.run_id, "apr_other", session="s")
+            assert not await made.approve(result.run_id, call.approval.id, session="t")
+            assert await made.approve(result.run_id, call.approval.id, session="s")
+            assert value_of(await made.wait(result.run_id, session="s")) == "paid 5"
+
+            result = waiting(await made.exec("return await tools.pay({ amount: 6 }).catch((e) => e.code)"), "approval")
+            (call,) = result.pending_tool_calls
+            assert call.approval is not None
+            assert await made.deny(result.run_id, call.approval.id, reason="too much")
+            result = await made.wait(result.run_id)
+            assert value_of(result) == "denied"
+            assert statuses(result) == [("pay", "denied")]
+
+    run(scenario)
+
+
+def test_a_wait_before_the_approval_is_waiting_for_it_again() -> None:
+    async def scenario() -> None:
+        async with engine(config={"timeoutMs": 100}) as made:
+            result = waiting(await made.exec("return await tools.pay({ amount: 5 })"), "approval")
+            again = waiting(await made.wait(result.run_id), "approval")
+            assert [c.approval for c in again.pending_tool_calls] == [c.approval for c in result.pending_tool_calls]
+
+    run(scenario)
+
+
+def test_an_approver_that_answers_is_asked_within_exec() -> None:
+    asked: list[Any] = []
+
+    def approve(request: Any) -> bool:
+        asked.append((request.tool, request.arguments))
+        return request.arguments["amount"] < 10
+
+    async def scenario() -> None:
+        async with engine(approve=approve) as made:
+            assert value_of(await made.exec("return await tools.pay({ amount: 5 })")) == "paid 5"
+            failure_of(await made.exec("return await tools.pay({ amount: 50 })"), "nested_tool_failed")
+            assert asked == [("pay", {"amount": 5}), ("pay", {"amount": 50})]
+
+    run(scenario)

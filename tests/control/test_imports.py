@@ -1,0 +1,62 @@
+"""What importing a plane brings in, seen in a fresh interpreter."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+# Imports the package and then everything in it, and prints what is loaded after each of the two.
+PROGRAM = """
+import importlib, pkgutil, sys
+package = importlib.import_module(sys.argv[1])
+print(*sys.modules)
+for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+    if not found.name.endswith("__main__"):
+        importlib.import_module(found.name)
+print(*sys.modules)
+"""
+
+
+def loaded_by(package: str) -> tuple[set[str], set[str]]:
+    """The modules after importing the package, and after importing each of its modules too."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, package],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stderr == ""
+    alone, whole = done.stdout.splitlines()
+    return set(alone.split()), set(whole.split())
+
+
+@pytest.mark.guarantee("planes-are-separate")
+@pytest.mark.parametrize(
+    ("package", "others"),
+    [
+        ("codemode_runtime", {"codemode", "codemode_snapshots"}),
+        ("codemode_snapshots", {"codemode", "codemode_runtime"}),
+    ],
+)
+def test_a_lower_plane_loads_nothing_of_the_others(package: str, others: set[str]) -> None:
+    alone, whole = loaded_by(package)
+    assert package in alone
+    assert {name.split(".")[0] for name in whole} & others == set()
+
+
+@pytest.mark.guarantee("host-stays-light")
+def test_importing_codemode_loads_no_engine_no_parser_and_no_compressor() -> None:
+    alone, whole = loaded_by("codemode")
+    heavy = {
+        "wasmtime",
+        "tree_sitter",
+        "tree_sitter_javascript",
+        "tree_sitter_typescript",
+        "quickjs_rs",
+        "zstandard",
+    }
+    assert "codemode" in alone
+    assert whole & heavy == set()

@@ -1,0 +1,139 @@
+"""Workers and zygotes that die or lie: one run fails with a typed error, and the next one works."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+
+import pytest
+from codemode_runtime import wire
+
+from codemode.worker_errors import ProtocolViolation, RuntimeUnavailable, WorkerLost
+from tests.control.harness import ROGUE, answers, run, start, supervisor, until, value_of
+
+pytestmark = pytest.mark.usefixtures("leaves_nothing")
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGABRT, signal.SIGTERM])
+def test_a_worker_ended_by_a_signal_mid_run_fails_that_run_and_the_next_one_works(
+    number: signal.Signals,
+) -> None:
+    async def scenario() -> None:
+        async with supervisor() as found:
+            with await found.lease() as worker:
+                outcome = await start(worker, "await tools.call('x'); for (;;);")
+                await until(lambda: worker.pid)
+                assert worker.pid is not None
+                delivery = asyncio.create_task(worker.deliver(answers(outcome)))
+                await asyncio.sleep(0)
+                os.kill(worker.pid, number)
+                with pytest.raises(WorkerLost, match=number.name) as lost:
+                    await delivery
+                assert lost.value.status == -number
+                assert lost.value.code == "internal_error"
+            assert await value_of(found, "return 1") == 1
+            assert found.stats().crashed == 1
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(
+    "habit",
+    [
+        "garbage",
+        "a gigabyte announced",
+        "a tail nobody asked for",
+        "no JSON",
+        "an unknown message",
+        "an unknown field",
+        "deep JSON",
+        "ready again",
+        "a capture",
+        "floods",
+    ],
+)
+def test_a_worker_that_breaks_the_protocol_is_killed_and_the_next_run_works(habit: str) -> None:
+    async def scenario() -> None:
+        async with supervisor(entry=ROGUE) as found:
+            with await found.lease() as worker, pytest.raises(ProtocolViolation):
+                await start(worker, habit)
+            assert await value_of(found, "obeys") is None
+            await until(lambda: found.stats().killed == 1)
+
+    run(scenario)
+
+
+def test_a_worker_that_answers_twice_is_killed_after_its_first_answer() -> None:
+    async def scenario() -> None:
+        async with supervisor(entry=ROGUE) as found:
+            with await found.lease() as worker:
+                assert isinstance(await start(worker, "two answers"), wire.Done)
+                await until(lambda: not worker.is_usable)
+                with pytest.raises(ProtocolViolation):
+                    await worker.deliver([])
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(
+    ("habit", "status"), [("half a frame", 0), ("exits:3", 3), ("only closes its socket", -signal.SIGKILL)]
+)
+def test_a_worker_that_ends_without_an_answer_is_lost(habit: str, status: int) -> None:
+    async def scenario() -> None:
+        async with supervisor(entry=ROGUE) as found:
+            with await found.lease() as worker:
+                with pytest.raises(WorkerLost) as lost:
+                    await start(worker, habit)
+                assert lost.value.status == status
+            assert await value_of(found, "obeys") is None
+
+    run(scenario)
+
+
+def test_a_killed_zygote_fails_its_runs_and_is_replaced() -> None:
+    async def scenario() -> None:
+        async with supervisor() as found:
+            (before,) = found.stats().zygotes
+            assert before.pid is not None
+            with await found.lease() as worker:
+                outcome = await start(worker, "await tools.call('x'); for (;;);")
+                delivery = asyncio.create_task(worker.deliver(answers(outcome)))
+                await asyncio.sleep(0)
+                os.kill(before.pid, signal.SIGKILL)
+                with pytest.raises(WorkerLost):
+                    await delivery
+            assert await value_of(found, "return 'again'") == "again"
+            (after,) = found.stats().zygotes
+            assert after.pid != before.pid
+            assert found.stats().restarts == 1
+
+    run(scenario)
+
+
+def test_a_zygote_that_cannot_start_is_a_clear_error_and_leaves_nothing() -> None:
+    async def scenario() -> None:
+        with pytest.raises(RuntimeUnavailable, match="no_such_module") as unavailable:
+            async with supervisor(entry="codemode_runtime.no_such_module"):
+                pass
+        assert unavailable.value.code == "runtime_unavailable"
+
+    run(scenario)
+
+
+def test_required_confinement_that_is_missing_is_an_error_at_the_start() -> None:
+    async def scenario() -> None:
+        with pytest.raises(RuntimeUnavailable, match="few system calls"):
+            async with supervisor(entry="tests.control.open_zygote", confinement="require"):
+                pass
+
+    run(scenario)
+
+
+def test_required_confinement_that_is_there_starts() -> None:
+    async def scenario() -> None:
+        async with supervisor(confinement="require") as found:
+            assert await value_of(found, "return 1") == 1
+            assert {layer.status for layer in found.stats().confinement} == {"active"}
+
+    run(scenario)
