@@ -19,8 +19,8 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: image  ## a program is suspended in one process and finished in another
-	@$(BIN)/python examples/demo_guest.py
+demo: image  ## a program is suspended, its engine killed, and a new engine goes on with it
+	@$(BIN)/python examples/demo.py
 
 test: image  ## the whole test suite; one part of it: make test ARGS="tests/runtime -k url"
 	@$(BIN)/python -m pytest --numprocesses $(JOBS) $(ARGS)

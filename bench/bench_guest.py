@@ -5,6 +5,8 @@ kernel is its time in the guest over the time in native QuickJS-NG, results chec
 what each line means and how to compare two runs.
 """
 
+# ruff: noqa: E501 - programs are data and read best unwrapped
+
 from __future__ import annotations
 
 import gc
@@ -120,7 +122,9 @@ def report(name: str, took: list[float], **more: object) -> dict[str, object]:
 
 def bench_runs() -> list[dict[str, object]]:
     sequential = "let n = 0; for (let i = 0; i < 100; i++) n += await tools.call('t'); return n"
-    parallel = "const all = await Promise.all(Array.from({ length: 16 }, () => tools.call('t'))); return all.length"
+    parallel = (
+        "const all = await Promise.all(Array.from({ length: 16 }, () => tools.call('t'))); return all.length"
+    )
     return [
         report("fresh guest, 1 + 1", timed(run_simple, 2)),
         report("one awaited call", timed(lambda: run_calls("return await tools.call('t')", 1), 2)),
@@ -136,7 +140,13 @@ def bench_deltas() -> list[dict[str, object]]:
         delta = guest.capture()
         lines.append(report(f"capture, {name}", timed(guest.capture, 1), bytes=len(delta)))
         guest.close()
-        lines.append(report(f"restore and resume, {name}", timed(lambda delta=delta: restore_and_resume(delta), 1), bytes=len(delta)))
+        lines.append(
+            report(
+                f"restore and resume, {name}",
+                timed(lambda delta=delta: restore_and_resume(delta), 1),
+                bytes=len(delta),
+            )
+        )
     return lines
 
 

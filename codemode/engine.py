@@ -9,14 +9,13 @@ engine itself. Belongs to one event loop, and leaves nothing behind when it is c
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import contextvars
 import logging
 from collections.abc import Coroutine, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from codemode_snapshots import RunMeta, Scope, StoreLimits, StoreUnavailable, Tombstone
+from codemode_snapshots import RunMeta, StoreLimits
 
 from codemode import events
 from codemode.admission import Admission
@@ -27,18 +26,17 @@ from codemode.events import EventHub, Subscription
 from codemode.executor import Approve, Audit, Decision
 from codemode.inputs import (
     InputRefused,
-    busy_run,
     read_exec,
     read_scope,
     read_wait,
     same_caller,
-    unknown_run,
 )
 from codemode.leg import Leg, Services
+from codemode.live import LiveRuns
 from codemode.meter import RunMeter, Tally
 from codemode.nested import NestedWork
 from codemode.report import describe_run, health_of, stats_of
-from codemode.resume import Resumption, ended
+from codemode.resume import Resumption
 from codemode.run import Run, RunState, new_run_id, wall_ms
 from codemode.supervisor import Supervisor, SupervisorSettings
 from codemode.suspension import Suspensions
@@ -71,14 +69,14 @@ class Engine:
         self.settings: EngineSettings = load_settings(settings)
         self._tools = tuple(as_tools(tools))
         self._admission = Admission(self.config, self._tools, policy, hooks, approve, audit)
-        self._runs: dict[str, Run] = {}
         self._tally = Tally()
         self._hub = EventHub()
         self._supervisor = Supervisor(_supervisor_settings(self.config, self.settings))
         self._suspensions = Suspensions(store, _store_limits(self.config, self.settings), store_key)
-        nested = NestedWork(self.config, self._hub)
+        nested = NestedWork(self.config, self._hub, self._suspensions)
         self._services = Services(self.config, self._supervisor, self._suspensions, nested, self._hub)
         self._resumption = Resumption(self._services, self._tally)
+        self._runs = LiveRuns(self._services, self._admission, self._tally)
         self._start_failure: Failed | None = None
         self._expiry: asyncio.Task[None] | None = None
         self._is_open = False
@@ -91,7 +89,7 @@ class Engine:
         await self.close()
 
     def __repr__(self) -> str:
-        return f"<Engine {len(self._runs)} runs, {self._supervisor!r}>"
+        return f"<Engine {len(self._runs.all())} runs, {self._supervisor!r}>"
 
     async def start(self) -> None:
         """Opens the store and starts the workers. Where those cannot start, exec says so with a result."""
@@ -120,9 +118,9 @@ class Engine:
         if self._expiry is not None:
             self._expiry.cancel()
             await asyncio.gather(self._expiry, return_exceptions=True)
-        for run in list(self._runs.values()):
+        for run in self._runs.all():
             if run.state is RunState.RUNNING or run.leg is not None:
-                await self._abort(run, "the engine was closed")
+                await self._runs.abort(run, "the engine was closed")
             else:
                 await run.cancel_work()
         self._runs.clear()
@@ -169,7 +167,7 @@ class Engine:
         meter = run.require_meter()
         meter.see_surface(("exec", "wait"), run.environment.facts, 0)
         meter.begin_leg("exec")
-        self._runs[run.id] = run
+        self._runs.add(run)
         if self._hub.has_listeners:
             self._hub.publish(
                 events.Started(run_id=run.id, at_ms=wall_ms(), session=scope.session, language=run.language)
@@ -191,7 +189,7 @@ class Engine:
             caller = read_scope(agent, session, agent_run, tool_call)
             if not self._is_open:
                 return failed("aborted", "The engine is closed.")
-            run = await self._find(run_id, caller)
+            run = await self._runs.find(run_id, caller)
         except InputRefused as refused:
             return self._refuse(refused.code, str(refused))
         if isinstance(run, Failed):
@@ -207,19 +205,19 @@ class Engine:
             if not task.done():
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
-            await self._abandon(run, run.aborted or "the caller was cancelled", leave="aborted")
+            await self._runs.abandon(run, run.aborted or "the caller was cancelled", leave="aborted")
             current = asyncio.current_task()
             if run.aborted is not None and current is not None and not current.cancelling():
                 return self._aborted(run)
             raise
         except Exception:
             _log.exception("a leg of run %s failed", run.id)
-            await self._abandon(run, "the engine failed")
+            await self._runs.abandon(run, "the engine failed")
             return failed("internal_error", "The engine failed while it ran the program.")
         finally:
             run.leg = None
             if run.has_ended or run.is_foreign:
-                self._runs.pop(run.id, None)
+                self._runs.drop(run)
 
     def _refuse(self, code: ErrorCode, text: str) -> Failed:
         meter = RunMeter(self._tally)
@@ -234,44 +232,19 @@ class Engine:
         run.meter.end_leg("aborted")
         return failed("aborted", text, tuple(run.output), run.meter.telemetry())
 
-    # ---- finding and resuming ------------------------------------------------------------------------------
-
-    async def _find(self, run_id: str, caller: Scope) -> Run | Failed:
-        """The suspended run, here or in the store. To anybody outside its scope it does not exist."""
-        run = self._runs.get(run_id)
-        if run is not None:
-            if not same_caller(run.scope, caller):
-                raise unknown_run()
-            if run.leg is not None or run.state is not RunState.WAITING:
-                raise InputRefused(
-                    "invalid_input", "This run is being resumed already; wait for that result."
-                )
-            return run
-        found = await self._suspensions.find(run_id)
-        if found is None or not same_caller(
-            found.scope if isinstance(found, Tombstone) else found.label.scope, caller
-        ):
-            raise unknown_run()
-        if isinstance(found, Tombstone):
-            return ended(found.ending)
-        if run_id in self._runs:
-            raise busy_run()
-        environment = self._admission.environment((), found.label.scope.agent, None, None)
-        adopted = Run(run_id, found.label.scope, environment, RunMeter(self._tally))
-        adopted.meter = None
-        adopted.state = RunState.WAITING
-        adopted.expires_ms = found.label.expires_at_ms
-        adopted.is_adopted = True
-        self._runs[run_id] = adopted
-        return adopted
-
     # ---- approvals, aborts, expiry -------------------------------------------------------------------------
 
     async def approve(
-        self, run_id: str, approval_id: str, *, session: str = "default", agent: str = "main"
+        self,
+        run_id: str,
+        approval_id: str,
+        *,
+        session: str = "default",
+        agent: str = "main",
+        agent_run: str = _NONE,
     ) -> bool:
         """Lets the call go on; its result comes with `wait`. False if nothing asks for this approval."""
-        return await self._decide(run_id, approval_id, Decision(approved=True), session, agent)
+        return await self._decide(run_id, approval_id, Decision(True), (agent, session, agent_run))
 
     async def deny(
         self,
@@ -281,10 +254,9 @@ class Engine:
         reason: str = "",
         session: str = "default",
         agent: str = "main",
+        agent_run: str = _NONE,
     ) -> bool:
-        return await self._decide(
-            run_id, approval_id, Decision(approved=False, reason=reason), session, agent
-        )
+        return await self._decide(run_id, approval_id, Decision(False, reason), (agent, session, agent_run))
 
     async def abort(
         self, run_id: str, *, session: str = "default", agent: str = "main", agent_run: str = _NONE
@@ -298,7 +270,7 @@ class Engine:
         if run is not None:
             if not same_caller(run.scope, caller):
                 return False
-            await self._abort(run, "somebody aborted it")
+            await self._runs.abort(run, "somebody aborted it")
             return True
         found = await self._suspensions.find(run_id)
         if not isinstance(found, RunMeta) or not same_caller(found.label.scope, caller):
@@ -308,9 +280,9 @@ class Engine:
     async def abort_session(self, session: str, *, agent: str = "main") -> int:
         """Ends every run of the session; how many there were."""
         ended = 0
-        for run in list(self._runs.values()):
+        for run in self._runs.all():
             if (run.scope.session, run.scope.agent) == (session, agent):
-                await self._abort(run, "its session was aborted")
+                await self._runs.abort(run, "its session was aborted")
                 ended += 1
         for meta in await self._suspensions.runs(session):
             if meta.label.scope.agent == agent:
@@ -318,38 +290,21 @@ class Engine:
         return ended
 
     async def _decide(
-        self, run_id: str, approval_id: str, decision: Decision, session: str, agent: str
+        self, run_id: str, approval_id: str, decision: Decision, caller: tuple[str, str, str]
     ) -> bool:
         try:
-            run = await self._find(run_id, read_scope(agent, session, _NONE, _NONE))
+            scope = read_scope(*caller, _NONE)
+            run = self._runs.get(run_id) or await self._runs.find(run_id, scope)
         except InputRefused:
             return False
-        if isinstance(run, Failed) or (run.is_adopted and await self._resumption.adopt(run) is not None):
+        if isinstance(run, Failed) or not same_caller(run.scope, scope):
+            return False
+        if run.is_adopted and await self._resumption.adopt(run) is not None:
             return False
         for work in list(run.pending.values()):
             if work.approval is not None and work.approval.id == approval_id:
-                await self._resumption.record_decision(run, work, decision)
-                self._services.nested.decide(run, work, decision)
-                return True
+                return await self._resumption.decide(run, work, decision)
         return False
-
-    async def _abort(self, run: Run, reason: str) -> None:
-        run.aborted = reason
-        leg = run.leg
-        if leg is not None:
-            leg.cancel()
-            await asyncio.gather(leg, return_exceptions=True)
-        await self._abandon(run, reason, leave="aborted")
-
-    async def _abandon(self, run: Run, reason: str, leave: str | None = None) -> None:
-        """The run is over in this process: its work is stopped, its snapshot deleted."""
-        if not run.has_ended:
-            _log.debug("run %s is abandoned: %s", run.id, reason)
-            run.move(RunState.ABORTED)
-        self._runs.pop(run.id, None)
-        await run.cancel_work()
-        with contextlib.suppress(StoreUnavailable):
-            await self._suspensions.end(run.id, leave=leave)
 
     async def _expire_for_ever(self) -> None:
         pause = max(0.25, min(30.0, self.config.snapshot_ttl_seconds / 4))
@@ -359,24 +314,13 @@ class Engine:
 
     async def expire(self) -> int:
         """Purges what is past its time; the engine does this by itself. How many runs ended."""
-        try:
-            ended = await self._suspensions.expire()
-        except StoreUnavailable as error:
-            _log.warning("expired runs could not be purged: %s", error)
-            return 0
-        for stone in ended:
-            run = self._runs.pop(stone.run_id, None)
-            if run is not None and run.state is RunState.WAITING:
-                run.move(RunState.EXPIRED)
-                await run.cancel_work()
-                run.wake()
-        return len(ended)
+        return await self._runs.expire()
 
     # ---- looking in ----------------------------------------------------------------------------------------
 
     def stats(self) -> dict[str, Any]:
         """Counts since the start, and what there is now."""
-        return stats_of(self._runs.values(), self._tally, self._supervisor.stats())
+        return stats_of(self._runs.all(), self._tally, self._supervisor.stats())
 
     def health(self) -> dict[str, Any]:
         """healthy, degraded or unavailable, and why."""

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from codemode_runtime import wire
 from codemode_runtime.shapes import Limits, Settlement
+from codemode_runtime.zygote_wire import Flavour
 from codemode_snapshots import NotHeld, StoreFull, StoreUnavailable
-from codemode_snapshots import Settlement as Recorded
 
 from codemode import events
 from codemode.config import CodeModeConfig
@@ -44,7 +44,7 @@ from codemode.failures import (
 from codemode.meter import CAPS, RunMeter
 from codemode.nested import NestedWork
 from codemode.run import Run, RunState, wall_ms
-from codemode.supervisor import Supervisor
+from codemode.supervisor import Supervisor, second_opinion
 from codemode.suspension import Suspensions
 from codemode.telemetry import LossyValue
 from codemode.worker_errors import Aborted, SupervisorError
@@ -63,6 +63,11 @@ class Services:
     nested: NestedWork
     hub: EventHub
 
+    def tell_end(self, run: Run, code: ErrorCode) -> None:
+        """For a run that does not end in a leg; a leg tells its own end."""
+        if self.hub.has_listeners:
+            self.hub.publish(events.Finished(run_id=run.id, at_ms=wall_ms(), status="failed", code=code))
+
 
 class Leg:
     """Made for one exec or one wait; `start` or `resume`, once."""
@@ -76,9 +81,10 @@ class Leg:
     async def start(self) -> CodeModeResult:
         run = self._run
         return await self._lead(
+            run.language,
             lambda worker: worker.start(
                 run.program, run.language, self._limits(), self._budget_ms, run.environment
-            )
+            ),
         )
 
     async def resume(self, delta: bytes, settlements: list[Settlement]) -> CodeModeResult:
@@ -88,24 +94,32 @@ class Leg:
                 delta, settlements, self._limits(), self._budget_ms, self._run.environment
             )
 
-        return await self._lead(restore)
+        # what is restored is compiled already: any worker can go on with it
+        return await self._lead("javascript", restore)
 
-    async def _lead(self, opening: Opening) -> CodeModeResult:
+    async def _lead(self, flavour: Flavour, opening: Opening) -> CodeModeResult:
         """Whatever happens ends in a result, and with the worker given back."""
-        flavour = self._run.language
         try:
-            queued = time.perf_counter_ns()
-            with await self._services.supervisor.lease(
-                session=self._run.scope.session, flavour=flavour
-            ) as worker:
-                self._meter.spend("queue", (time.perf_counter_ns() - queued) // 1000)
-                # queueing and cold start do not count against the budget
-                self._deadline = asyncio.get_running_loop().time() + self._budget_ms / 1000
-                return await self._drive(worker, await opening(worker))
+            while True:
+                with await self._lease(flavour) as worker:
+                    # queueing and cold start do not count against the budget
+                    self._deadline = asyncio.get_running_loop().time() + self._budget_ms / 1000
+                    outcome = await opening(worker)
+                    other = second_opinion(flavour, outcome)
+                    if other is None:
+                        return await self._drive(worker, outcome)
+                flavour = other
         except Aborted as error:
             return await self._fail(Explained("aborted", f"The run was cancelled: {error}."))
         except SupervisorError as error:
             return await self._fail(_explain_worker(error))
+
+    async def _lease(self, flavour: Flavour) -> Worker:
+        queued = time.perf_counter_ns()
+        session = self._run.scope.session
+        worker = await self._services.supervisor.lease(session=session, flavour=flavour)
+        self._meter.spend("queue", (time.perf_counter_ns() - queued) // 1000)
+        return worker
 
     async def _drive(self, worker: Worker, outcome: wire.Outcome) -> CodeModeResult:
         run = self._run
@@ -242,19 +256,8 @@ class Leg:
             reason = "approval"  # it may have been asked for while the guest was captured
         self._publish(events.Suspended(run_id=run.id, at_ms=wall_ms(), reason=reason, bytes=size))
         run.shrink()
-        await self.record_settled()
+        await services.nested.record_settled(run)
         return Waiting(run.id, reason, pending, output, telemetry)
-
-    async def record_settled(self) -> None:
-        """Puts what settled since the capture where it outlives the engine."""
-        run, suspensions = self._run, self._services.suspensions
-        news, run.unrecorded = run.unrecorded, []
-        if not suspensions.is_durable:
-            return
-        for settled in news:
-            run.seq += 1
-            payload = (b"\1" if settled.rejected else b"\0") + settled.json
-            await suspensions.record(run.id, Recorded(run.seq, "call", str(settled.id), payload))
 
     @property
     def _meter(self) -> RunMeter:

@@ -17,13 +17,25 @@ from codemode_runtime import wire
 from codemode_runtime.depth import MAX_DEPTH, exceeds_depth
 from codemode_runtime.frames import FrameRefused
 from codemode_runtime.shapes import Settlement
+from codemode_snapshots import Settlement as Recorded
+from codemode_snapshots import SnapshotError
 
 from codemode import events
 from codemode.config import CodeModeConfig
 from codemode.contract import Approval, PendingCall
 from codemode.events import EventHub
-from codemode.executor import CallRequest, CallResult, Decision, Failed, NeedsApproval, Ok, Via
-from codemode.run import Run, Work, wall_ms
+from codemode.executor import (
+    ApprovalRequest,
+    CallRequest,
+    CallResult,
+    Decision,
+    Failed,
+    NeedsApproval,
+    Ok,
+    Via,
+)
+from codemode.run import Run, RunState, Work, wall_ms
+from codemode.suspension import Suspensions
 from codemode.telemetry import CallMethod, CallStatus
 from codemode.tools import CallContext, Tool
 
@@ -41,9 +53,10 @@ _INTERRUPTED = Failed(
 class NestedWork:
     """Starts and settles the work of all runs of an engine; holds no run itself."""
 
-    def __init__(self, config: CodeModeConfig, hub: EventHub) -> None:
+    def __init__(self, config: CodeModeConfig, hub: EventHub, suspensions: Suspensions) -> None:
         self._config = config
         self._hub = hub
+        self._suspensions = suspensions
 
     def begin(self, run: Run, message: wire.Call | wire.Yield | wire.Timer | wire.Clear) -> None:
         """For one message of an idle guest."""
@@ -80,9 +93,9 @@ class NestedWork:
         """An idempotent call after a restart, with the key it had before."""
         self._launch(run, work, None)
 
-    def decide(self, run: Run, work: Work, decision: Decision) -> None:
+    def decide(self, run: Run, work: Work, approval: ApprovalRequest, decision: Decision) -> None:
         """Goes on with a call that waited for approval, or refuses it."""
-        self._launch(run, work, decision)
+        self._launch(run, work, (approval, decision))
 
     def interrupt(self, run: Run, work: Work) -> None:
         """The engine that ran this call died; whether it took effect is not known."""
@@ -91,6 +104,16 @@ class NestedWork:
     def settle_recorded(self, run: Run, work: Work, settlement: Settlement) -> None:
         """What settled before the engine died, and was kept."""
         self._close(run, work, "error" if settlement.rejected else "ok", settlement)
+
+    async def record_settled(self, run: Run) -> None:
+        """Puts what settled while the run is suspended where it outlives the engine."""
+        news, run.unrecorded = run.unrecorded, []
+        if not self._suspensions.is_durable:
+            return
+        for settled in news:
+            run.seq += 1
+            payload = (b"\1" if settled.rejected else b"\0") + settled.json
+            await self._suspensions.record(run.id, Recorded(run.seq, "call", str(settled.id), payload))
 
     def pending_calls(self, run: Run) -> tuple[PendingCall, ...]:
         now = wall_ms()
@@ -140,12 +163,14 @@ class NestedWork:
         count = int(max(1, min(limit, self._config.max_search_limit)))
         return Ok(_encode(run.environment.catalog.search(query if isinstance(query, str) else "", count)))
 
-    def _launch(self, run: Run, work: Work, decision: Decision | None) -> None:
+    def _launch(self, run: Run, work: Work, decided: tuple[ApprovalRequest, Decision] | None) -> None:
         run.tasks[work.id] = asyncio.create_task(
-            self._execute(run, work, decision), name=f"codemode {work.name}"
+            self._execute(run, work, decided), name=f"codemode {work.name}"
         )
 
-    async def _execute(self, run: Run, work: Work, decision: Decision | None) -> None:
+    async def _execute(
+        self, run: Run, work: Work, decided: tuple[ApprovalRequest, Decision] | None
+    ) -> None:
         arguments = _arguments(work)
         request = CallRequest(
             work.target,
@@ -158,11 +183,10 @@ class NestedWork:
         )
         executor = run.environment.executor
         try:
-            if decision is not None and work.approval is not None:
-                approval, work.approval = work.approval, None
-                result = await executor.resume(request, approval, decision)
-            else:
+            if decided is None:
                 result = await executor.call(request)
+            else:
+                result = await executor.resume(request, *decided)
         except asyncio.CancelledError:
             raise
         except Exception:  # what a tool or hook does is a result: this failure is ours
@@ -195,6 +219,17 @@ class NestedWork:
                 events.CallFinished(run_id=run.id, at_ms=wall_ms(), status=status, ms=ms, **call)
             )
         run.settle(settlement)
+        if run.unrecorded and run.state is RunState.WAITING and self._suspensions.is_durable:
+            recording = asyncio.create_task(self._record_late(run), name=f"codemode record {run.id}")
+            run.tasks[-work.id] = recording
+            recording.add_done_callback(lambda _: run.tasks.pop(-work.id, None))
+
+    async def _record_late(self, run: Run) -> None:
+        try:
+            # a shield, because a settlement that is half recorded by a closing engine would be lost
+            await asyncio.shield(asyncio.ensure_future(self.record_settled(run)))
+        except SnapshotError as error:
+            _log.warning("a result of run %s could not be kept: %s", run.id, error)
 
 
 def _tool(run: Run, work: Work) -> Tool | None:

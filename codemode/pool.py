@@ -23,8 +23,8 @@ from codemode.worker_errors import Aborted, RuntimeUnavailable, SupervisorError
 from codemode.workers import Worker
 from codemode.zygotes import Zygote
 
-# From a lease to the fork that replaces its worker, unless somebody waits for it.
-_REFILL_SECONDS = 0.005
+# From a lease to the fork that replaces its worker, unless somebody waits: longer than most legs.
+_REFILL_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,9 @@ from codemode.executor import Decision
 from codemode.leg import Leg, Services
 from codemode.meter import Tally
 from codemode.run import Run, RunState, Work
-from codemode.suspension import Held, Opened
+from codemode.suspension import Held, Opened, now_ms
 
+_ENDS = {"snapshot_expired": RunState.EXPIRED, "aborted": RunState.ABORTED}
 _LEAST_BUDGET_MS = 100  # for a program whose call settled at the end of the waiting
 
 
@@ -43,7 +44,7 @@ class Resumption:
         self._nested.give_back_yields(run)
         if not run.settled:
             if opened is not None:
-                await self._put_back(run, opened)
+                await self._keep(run, opened)
             if not await self._news(run, deadline):
                 return await self._still_waiting(run)
             opened = None
@@ -64,15 +65,21 @@ class Resumption:
         opened = await self._take_over(run)
         if isinstance(opened, Failed):
             return opened
-        await self._put_back(run, opened)
+        await self._keep(run, opened)
         return None
 
-    async def record_decision(self, run: Run, work: Work, decision: Decision) -> None:
-        """So that an approval is not asked for again if the engine dies before the call is done."""
+    async def decide(self, run: Run, work: Work, decision: Decision) -> bool:
+        """Goes on with a call that waits for approval. Recorded first: an engine that dies then does not ask
+        again, nor does it repeat what may have been done already."""
+        approval, work.approval = work.approval, None  # taken, so that nobody else decides it meanwhile
         if self._suspensions.is_durable and run.state is RunState.WAITING:
             run.seq += 1
             payload = msgspec.json.encode(decision)
             await self._suspensions.record(run.id, Recorded(run.seq, "decision", str(work.id), payload))
+        if work.id not in run.pending or approval is None:
+            return False  # the run ended meanwhile
+        self._nested.decide(run, work, approval, decision)
+        return True
 
     async def _news(self, run: Run, deadline: float) -> bool:
         """Something has settled. An approval that is asked for meanwhile is not news for the program."""
@@ -86,7 +93,7 @@ class Resumption:
         try:
             meta = await self._suspensions.find(run.id)
             if not isinstance(meta, RunMeta):
-                return await self._gone(run, "expired" if meta is None else meta.ending)
+                return await self._gone(run, ended("expired" if meta is None else meta.ending))
             opened = await self._suspensions.claim(self._services.supervisor.build_id, meta)
         except Held:
             run.is_foreign = True
@@ -94,24 +101,26 @@ class Resumption:
                 "invalid_input", "This run belongs to another engine that is still running; ask that one."
             )
         except EnvelopeRefused as error:
-            result = await self._gone(run, "expired")
-            if error.reason == "expired":
-                return result
-            return failed("snapshot_restore_failed", f"The suspended program cannot be restored: {error}")
+            text = f"The suspended program cannot be restored: {error}"
+            is_late = error.reason == "expired"
+            return await self._gone(
+                run, ended("expired") if is_late else failed("snapshot_restore_failed", text)
+            )
         except StoreUnavailable as error:
             return failed("internal_error", f"The store cannot be read: {error}")
         if isinstance(opened, NotClaimed):
             if opened.why == "busy":
                 run.is_foreign = True
                 return failed("invalid_input", "This run is being resumed already; wait for that result.")
-            return await self._gone(run, "expired" if opened.why == "unknown" else opened.why)
+            return await self._gone(run, ended("expired" if opened.why == "unknown" else opened.why))
         return opened
 
-    async def _gone(self, run: Run, ending: str) -> Failed:
+    async def _gone(self, run: Run, result: Failed) -> Failed:
         if not run.has_ended:
-            run.move(RunState.EXPIRED if ending == "expired" else RunState.ABORTED)
+            run.move(_ENDS.get(result.code, RunState.FAILED))
+            self._services.tell_end(run, result.code)
         await run.cancel_work()
-        return ended(ending)
+        return result
 
     async def _take_over(self, run: Run) -> Opened | Failed:
         """After a restart: what settled is delivered; calls that were in flight end as interrupted, or run
@@ -142,11 +151,27 @@ class Resumption:
             pass  # settled when the caller waits
         elif work.approval is not None:
             if decision is not None:
-                nested.decide(run, work, msgspec.json.decode(decision, type=Decision))
+                self._continue_decided(run, work, msgspec.json.decode(decision, type=Decision))
         elif work.idempotent:
             nested.start_again(run, work)
         else:
             nested.interrupt(run, work)
+
+    def _continue_decided(self, run: Run, work: Work, decision: Decision) -> None:
+        """An approved call may have run before the engine died: only an idempotent one runs again."""
+        approval, work.approval = work.approval, None
+        if approval is not None and (work.idempotent or not decision.approved):
+            self._nested.decide(run, work, approval, decision)
+        else:
+            self._nested.interrupt(run, work)
+
+    async def _keep(self, run: Run, opened: Opened) -> None:
+        """Saves what was taken over as ours; until now its snapshot says that nobody living has it."""
+        state = run.freeze()
+        ttl_ms = max(1, opened.expires_at_ms - now_ms())
+        build_id = self._services.supervisor.build_id
+        await self._suspensions.save(build_id, run.id, run.scope, ttl_ms, state, opened.delta, opened.claim)
+        run.shrink()
 
     async def _still_waiting(self, run: Run) -> CodeModeResult:
         """Nothing settled in time. The ledger is in the snapshot: it is opened to be read, and put back."""

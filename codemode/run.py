@@ -180,10 +180,11 @@ class Run:
 
     def settle(self, settlement: Settlement) -> None:
         """Queues for the next delivery and wakes whoever waits for one."""
-        if self.pending.pop(settlement.id, None) is None:
+        work = self.pending.pop(settlement.id, None)
+        if work is None:
             return  # settled before, or cleared by the program
         self.settled.append(settlement)
-        if self.is_frozen:
+        if self.is_frozen and work.method not in ("timer", "yield"):
             self.unrecorded.append(settlement)
         self.wake()
 
@@ -216,9 +217,10 @@ class Run:
         self.timers.clear()
         running = list(self.tasks.values())
         for task in running:
-            task.cancel()
+            if not task.cancelling():  # a second cancel would cut the first one's clean-up short
+                task.cancel()
         if running:
-            await asyncio.gather(*running, return_exceptions=True)
+            await asyncio.wait(running)
         self.tasks.clear()
         self.pending.clear()
 

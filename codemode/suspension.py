@@ -132,9 +132,14 @@ class Suspensions:
         return len(envelope), label.expires_at_ms
 
     async def find(self, run_id: str) -> RunMeta | Tombstone | None:
+        """Nothing where the store is closed, and likewise `runs`: whoever asks then asks too late."""
+        if self._store is None:
+            return None
         return await self._call(lambda store: store.lookup(run_id))
 
     async def runs(self, session: str | None = None) -> list[RunMeta]:
+        if self._store is None:
+            return []
         return await self._call(lambda store: store.list_runs(session=session))
 
     async def claim(self, build_id: str, meta: RunMeta) -> Opened | NotClaimed:

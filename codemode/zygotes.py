@@ -52,7 +52,6 @@ class Zygote:
         self.build_id = ""
         self.layers: tuple[wire.LayerReport, ...] = ()
         self.is_ready = False
-        self.is_alive = True
         self.has_served = False  # a worker of it got as far as being ready
         self._watcher = watcher
         self._loop = asyncio.get_running_loop()
@@ -68,10 +67,6 @@ class Zygote:
     @property
     def pid(self) -> int | None:
         return self._keeper.pid
-
-    @property
-    def has_children(self) -> bool:
-        return bool(self._children)
 
     def spawn(self, child: Child, connection: socket.socket, hurry: bool) -> None:
         """Makes a worker that has `connection`, which is closed here once it has been handed over."""
@@ -154,7 +149,7 @@ class Zygote:
 
     def _on_process_end(self, end: End) -> None:
         was_the_worker = self.is_ready and not self.forks
-        self.is_alive = self.is_ready = False
+        self.is_ready = False
         self._channel.close()
         for order in self._orders:
             order.connection.close()

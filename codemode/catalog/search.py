@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, cast
 
-from codemode.catalog.words import FILLERS, terms
+from codemode.catalog.words import FILLERS, joined, terms
 from codemode.tools import Tool
 
 _SATURATION = 0.8  # BM25's k1
@@ -46,7 +46,7 @@ class SearchIndex:
         self._most = {term: self._rarity[term] * max(found.values()) for term, found in postings.items()}
         self._names: dict[str, list[int]] = {}
         for at, tool in enumerate(tools):
-            self._names.setdefault(" ".join(terms(tool.name)), []).append(at)
+            self._names.setdefault(joined(tool.name), []).append(at)
 
     def search(self, query: str, limit: int) -> list[Tool]:
         """Best first, ties by id. An empty query finds nothing."""
@@ -94,23 +94,22 @@ def _nth_best(scores: dict[int, float], limit: int) -> float:
 
 def _as_name(query: str) -> str:
     """For a query that is a name as it stands, an id, or a name in spaced words."""
-    return " ".join(terms(query.rpartition(":")[2]))
+    return joined(query.rpartition(":")[2])
 
 
 def _weigh(tool: Tool) -> dict[str, float]:
     """Each term with the weights of the fields it occurs in."""
     name_terms = terms(tool.name)
-    # The joined form is how people type a name from memory: websearch.
-    joined = ["".join(name_terms)] if len(name_terms) > 1 else []
     found: dict[str, float] = {}
     for weight, own in (
-        (_NAME, name_terms + joined),
+        # The joined form is how people type a name from memory: websearch.
+        (_NAME, [*name_terms, *terms(joined(tool.name))]),
         (_OWNER, terms(tool.owner)),
         (_LABEL, terms(tool.label) if tool.label else ()),
         (_DESCRIPTION, terms(tool.description[:_LONGEST_TEXT])),
         (_PARAMETERS, _parameter_terms(tool.parameters)),
     ):
-        for term in own:
+        for term in dict.fromkeys(own):  # saying a word often does not make a tool better
             found[term] = found.get(term, 0.0) + weight
     for filler in FILLERS.intersection(found):
         if filler in name_terms:

@@ -12,21 +12,29 @@ _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\u0e00-\u0e7f]")
 _LONGEST_WORD = 40
 
-_ENDINGS = ("ations", "ation", "ating", "ated", "ator", "ions", "ion", "ings", "ing", "ers", "ed", "er")
+_ENDINGS = ("ization", "isation", "ing", "ion", "ed", "er", "or")
+_NO_PLURALS = frozenset(("news", "lens", "canvas", "alias", "series", "always"))
 
 
 def terms(text: str) -> list[str]:
-    """In order, repeats kept."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
+    """Stems, in order, repeats kept."""
     found: list[str] = []
-    for word in _WORD.findall(text):
-        found += _split(word)
+    for word in _words(text):
+        found += _stems(word)
     return found
 
 
+def joined(text: str) -> str:
+    """Its words in one, unstemmed: `webSearch`, `web_search` and `web search` are `websearch`."""
+    return "".join(_words(text)).casefold()
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text if text.isascii() else unicodedata.normalize("NFKC", text))
+
+
 @lru_cache(maxsize=32_768)
-def _split(word: str) -> tuple[str, ...]:
+def _stems(word: str) -> tuple[str, ...]:
     """A run of letters and digits as stems; the words of a catalog repeat, so most are looked up."""
     if word.isascii() and (word.islower() or word.isdigit()):
         return (stem(word[:_LONGEST_WORD]),)
@@ -42,17 +50,17 @@ def _split(word: str) -> tuple[str, ...]:
 
 def stem(word: str) -> str:
     """Cuts English endings so that create, creates, created, creating and creation meet. Short words stay."""
-    if len(word) <= 3 or not word.isascii() or not word.isalpha():
+    if len(word) <= 3 or not word.isascii() or not word.isalpha() or word in _NO_PLURALS:
         return word
     word = _singular(word)
     for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3 and _has_vowel(word[: -len(ending)]):
-            word = word[: -len(ending)]
-            # running -> run, but not fall -> fal
+        kept = word[: -len(ending)]
+        if word.endswith(ending) and len(kept) >= 3 and _has_vowel(kept):
+            word = f"{kept}iz" if len(ending) > 3 else kept  # summarization, summarize
+            # running -> run, but fall stays fall
             if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
                 word = word[:-1]
             break
-    word = word[:-2] if word.endswith("at") and len(word) > 5 else word
     if word.endswith("y") and len(word) > 3:
         return word[:-1] + "i"  # apply, applied; the e goes, so apple stays apart
     return word[:-1] if word.endswith("e") and len(word) > 3 else word

@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Literal, cast
+
+from msgspec import Struct
 
 from codemode.executor.calls import CallRequest, CallResult, Failed, NeedsApproval, Ok, Via
 
@@ -16,8 +17,7 @@ _LONGEST_WORD = 200
 _MOST_NAMES = 64
 
 
-@dataclass(frozen=True, slots=True)
-class AuditEvent:
+class AuditEvent(Struct, frozen=True):
     tool: str  # the real tool's name; what was asked for, if there is no such tool
     tool_id: str | None
     outcome: Literal["ok", "error", "denied", "aborted", "pending"]

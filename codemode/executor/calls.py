@@ -7,10 +7,10 @@ there yet.
 from __future__ import annotations
 
 import contextvars
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
+from msgspec import Struct, field
 
 from codemode.tools import CallContext
 
@@ -29,8 +29,7 @@ Via = Literal["tools", "mcp", "namespace", "host"]
 Status = Literal["ok", "error", "pending", "denied", "aborted"]
 
 
-@dataclass(frozen=True, slots=True)
-class CallRequest:
+class CallRequest(Struct, frozen=True):
     tool: str
     arguments: Any = None
     call_id: str = ""
@@ -41,18 +40,19 @@ class CallRequest:
     variables: contextvars.Context | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ok:
+class Ok(Struct, frozen=True):
     json: bytes
-    status: Status = field(default="ok", init=False)
+
+    @property
+    def status(self) -> Status:
+        return "ok"
 
     @property
     def value(self) -> Any:
         return msgspec.json.decode(self.json)
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(Struct, frozen=True):
     """Becomes a plain Error in the guest, with these words and nothing else."""
 
     code: FailureCode
@@ -75,8 +75,7 @@ class Failed:
         return msgspec.json.encode(body if self.data is None else body | {"data": self.data})
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalRequest:
+class ApprovalRequest(Struct, frozen=True):
     """Everything a decision needs, and JSON throughout, so that it can outlive the process.
 
     `arguments` are what will run if it is approved: hooks have seen them already. `summary` has no values of
@@ -104,23 +103,23 @@ class ApprovalRequest:
         return msgspec.convert(stored, ApprovalRequest)
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     approved: bool
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class NeedsApproval:
+class NeedsApproval(Struct, frozen=True):
     approval: ApprovalRequest
-    status: Status = field(default="pending", init=False)
+
+    @property
+    def status(self) -> Status:
+        return "pending"
 
 
 CallResult = Ok | Failed | NeedsApproval
 
 
-@dataclass(frozen=True, slots=True)
-class CallUpdate:
+class CallUpdate(Struct, frozen=True):
     """Progress of a running call, in the tool's own terms."""
 
     run_id: str

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import tempfile
 from functools import cache
 from typing import Any
 
@@ -86,6 +85,8 @@ def _last_part(path: str) -> str:
 @cache
 def _host_path() -> re.Pattern[str]:
     """Absolute paths under a root of this machine, not inside a URL or a longer word."""
+    import tempfile  # slow to load, and most tools do not fail
+
     own = {os.path.expanduser("~"), os.getcwd(), sys.prefix, sys.base_prefix, tempfile.gettempdir()}
     roots = {path.strip("/").split("/")[0] for path in own if path.startswith("/") and path != "/"}
     roots.update(_ROOTS.split())

@@ -11,8 +11,10 @@ import copy
 import inspect
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from typing import Any, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from codemode.executor.calls import CallResult
 from codemode.tools import CallContext
@@ -20,8 +22,7 @@ from codemode.tools import CallContext
 _log = logging.getLogger("codemode.hooks")
 
 
-@dataclass(frozen=True, slots=True)
-class BeforeToolCall:
+class BeforeToolCall(Struct, frozen=True):
     tool: str  # the real tool's name
     tool_id: str
     arguments: dict[str, Any]  # the hook's own copy
@@ -30,8 +31,7 @@ class BeforeToolCall:
     tool_input_kind: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AfterToolCall:
+class AfterToolCall(Struct, frozen=True):
     tool: str
     tool_id: str
     arguments: dict[str, Any]
@@ -42,29 +42,25 @@ class AfterToolCall:
     tool_input_kind: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Rewrite:
+class Rewrite(Struct, frozen=True):
     """Go on with these arguments. They are checked against the schema again."""
 
     arguments: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """Do not run it. The program is told the reason."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class RequireApproval:
+class RequireApproval(Struct, frozen=True):
     """Run it only if somebody says yes. The model may see the summary."""
 
     summary: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What all hooks together say. `arguments` are the last ones."""
 
     arguments: dict[str, Any]

@@ -44,7 +44,11 @@ class _Unfolder:
         if not isinstance(found, dict):
             return found
         node = cast("dict[str, object]", found)
-        own = {key: self.of(value, through, depth + 1) for key, value in node.items() if key not in _DROPPED}
+        own = {
+            key: self._keyword(key, value, through, depth + 1)
+            for key, value in node.items()
+            if key not in _DROPPED
+        }
         referred = [self._follow(node[key], through, depth) for key in _REFERENCES if key in node]
         if not referred:
             return own

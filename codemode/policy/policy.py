@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from codemode.policy.rules import Matcher, PolicySection, Subject, Vocabulary, read_policy, subject_of
 from codemode.tools import Tool
@@ -17,8 +18,7 @@ from codemode.tools import Tool
 _log = logging.getLogger("codemode.policy")
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """`step` decided, by `rule`; for an allowed tool it is the last step that named it."""
 
     tool_id: str
@@ -31,8 +31,7 @@ class Explanation:
         return f"{self.tool_id} is {verdict} by {self.step}: {self.rule}"
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(Struct, frozen=True):
     tools: tuple[Tool, ...]  # in the order given
     warnings: tuple[str, ...]
     explanations: tuple[Explanation, ...]  # of every tool given, in the same order
@@ -103,8 +102,7 @@ class Policy:
         return [] if profile is None else [_Step(f"{name} {section.profile}", profile, None)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(Struct, frozen=True):
     name: str
     allow: Matcher | None  # None: no restriction
     deny: Matcher | None

@@ -7,8 +7,9 @@ Case does not matter.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, cast
+
+from msgspec import Struct, field
 
 from codemode.config import ConfigError
 from codemode.nearest import did_you_mean
@@ -42,8 +43,7 @@ _SECTION_KEYS = ("allow", "deny", "profile", "byProvider")
 _TOP_KEYS = (*_SECTION_KEYS, "groups", "profiles", "agents")
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """A tool as lists see it: its name and its id, in lower case."""
 
     name: str
@@ -54,8 +54,7 @@ def subject_of(tool: Tool) -> Subject:
     return Subject(tool.name.casefold(), tool.id.casefold())
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One line of a list as written, and what it stands for."""
 
     text: str
@@ -83,8 +82,7 @@ class Matcher:
         return named or next((entry.text for entry in self._globbed if entry.matches(subject)), None)
 
 
-@dataclass(frozen=True, slots=True)
-class PolicySection:
+class PolicySection(Struct, frozen=True):
     allow: Matcher | None = None
     deny: Matcher | None = None
     profile: str | None = None

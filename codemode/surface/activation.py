@@ -6,7 +6,8 @@ The order: policy, the run's own allowlist, then either the tools as they are or
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from codemode.catalog import Catalog
 from codemode.config import CodeModeConfig
@@ -17,8 +18,7 @@ from codemode.surface.quick_index import DEFAULT_BUDGET
 from codemode.tools import Run, Tool, as_tools
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedRun:
+class PreparedRun(Struct, frozen=True):
     """`visible` is the whole tool list for the model. Without code mode there is no catalog."""
 
     active: bool

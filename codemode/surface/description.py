@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from codemode.catalog import Catalog
 from codemode.surface.quick_index import DEFAULT_BUDGET, quick_index
@@ -30,8 +31,7 @@ _MCP = """\
 `await MCP.<server>.<tool>({...})`."""
 
 
-@dataclass(frozen=True, slots=True)
-class NamespaceText:
+class NamespaceText(Struct, frozen=True):
     """A visible namespace, in the words of the integration that registered it."""
 
     global_name: str

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _GOOGLE_SECTION = re.compile(
     r"^(args|arguments|parameters|params|returns?|yields?|raises|examples?|notes?):\s*$", re.IGNORECASE
@@ -18,8 +19,7 @@ _SPHINX_FIELD = re.compile(r"^:(\w+)(?:\s+[^:]*?)??(?:\s+(\w+))?\s*:\s*(.*)$")
 _ABOUT_PARAMETERS = ("args", "arguments", "parameters", "params")
 
 
-@dataclass(frozen=True, slots=True)
-class Documented:
+class Documented(Struct, frozen=True):
     description: str
     parameters: dict[str, str]
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
 import msgspec
+from msgspec import Struct
 
 from codemode.tools.context import CallContext
 from codemode.tools.docstrings import parse_docstring
@@ -21,8 +21,7 @@ _REFERENCE = "#/$defs/{name}"
 _PYDANTIC_REFERENCE = "#/$defs/{model}"
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     name: str
     type: Any
     kind: inspect._ParameterKind  # pyright: ignore[reportPrivateUsage] - the enum has no public name
@@ -33,8 +32,7 @@ class Parameter:
         return self.default is inspect.Parameter.empty
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionPlan:
+class FunctionPlan(Struct, frozen=True):
     """What `tool` needs of a function, read once."""
 
     description: str

@@ -11,6 +11,7 @@ import hashlib
 import importlib.metadata
 import json
 import os
+import struct
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,7 @@ RUNTIME = Path(__file__).resolve().parent.parent
 IMAGE = RUNTIME / "codemode_runtime" / "image"
 SHIM, PRELUDE = RUNTIME / "shim", RUNTIME / "prelude"
 ENGINE_FILES = ("libregexp.c", "libunicode.c", "dtoa.c")  # quickjs.c itself is included by shim/engine.c
+SCRATCH_AT = 40  # in the block: scratch_ptr, scratch_len
 STACK_BYTES = 3 << 20
 FLAGS = (
     "-target", "wasm32-wasi", "-mexec-model=reactor", "-O3", "-msimd128", "-s", "-DNDEBUG", "-D_GNU_SOURCE",
@@ -140,7 +142,10 @@ def _boot(wasm: bytes) -> tuple[bytes, dict[str, int]]:
         text = f"(function (internal) {{ 'use strict'; {path.read_text()}\n}})"
         _evaluate(exports, store, memory, text, path.name)
     exports["cm_seal"](store)
-    layout = {"block": exports["cm_block"](store), "memoryBytes": memory.data_len(store)}
+    block = exports["cm_block"](store)
+    scratch, room = struct.unpack("<II", memory.read(store, block + SCRATCH_AT, block + SCRATCH_AT + 8))
+    size = memory.data_len(store)
+    layout = {"block": block, "memoryBytes": size, "scratch": scratch, "scratchBytes": room}
     return wasm_binary.with_memory(wasm, bytes(memory.read(store, 0, memory.data_len(store)))), layout
 
 

@@ -13,6 +13,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import zstandard
 
@@ -47,14 +48,16 @@ def encode(memory_bytes: int, patch: bytes, extents: Sequence[Extent], build_id:
     )
     level = 3 if size < _FAST_ABOVE else -1
     packer = zstandard.ZstdCompressor(level=level).compressobj(size=size)
-    parts = [header, packer.compress(table + patch), *(packer.compress(e.data) for e in extents), packer.flush()]
-    return b"".join(parts)
+    packed = (packer.compress(part) for part in (table + patch, *(e.data for e in extents)))
+    return b"".join((header, *packed, packer.flush()))
 
 
 class OpenDelta:
     """A delta whose head has been read. Call `read_extent` once for each of `extents`, in order."""
 
-    def __init__(self, memory_bytes: int, patch: bytes, extents: list[tuple[int, int]], rest: _Payload) -> None:
+    def __init__(
+        self, memory_bytes: int, patch: bytes, extents: list[tuple[int, int]], rest: _Payload
+    ) -> None:
         self.memory_bytes = memory_bytes
         self.patch = patch
         self.extents = extents  # first page, pages
@@ -86,7 +89,7 @@ class _Payload:
     """The decompressed bytes, read in order; whatever is wrong with them is a refusal."""
 
     def __init__(self, data: memoryview) -> None:
-        self._reader = zstandard.ZstdDecompressor().stream_reader(data)
+        self._reader: Any = zstandard.ZstdDecompressor().stream_reader(data)  # its stubs have holes
 
     def read(self, size: int) -> bytes:
         buffer = bytearray(size)

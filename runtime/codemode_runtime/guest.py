@@ -48,7 +48,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """`failure` is JSON: {"kind": "exception" | "syntax" | "unhandled" | "deadlock" | "value_too_large", …}."""
+    """`failure` is JSON; its `kind` is exception, syntax, unhandled, deadlock or value_too_large."""
 
     messages: bytes
     failure: bytes
@@ -80,6 +80,7 @@ class Guest:
     ) -> None:
         self._build_id = image.build_id
         self._block = image.block
+        self._scratch, self._scratch_bytes = image.scratch, image.scratch_bytes
         self._descriptor = descriptor or EmptyDescriptor()
         room = image.memory_bytes + limits.memory_bytes + _SLACK
         self._instance: Instance = machine.instantiate(room, self._look_up)
@@ -99,7 +100,7 @@ class Guest:
         """Compiles and runs the text as the body of a strict async function."""
         code = program.encode(errors="replace")
         flags = 1 if self._descriptor.has_namespaces else 0
-        return self._enter(code, b"cm_start", len(code), flags, _seed())
+        return self._enter(code, b"cm_start", flags, _seed())
 
     def deliver(self, settlements: Sequence[Settlement]) -> Outcome:
         """Settles in the given order; each one's consequences run before the next is delivered."""
@@ -110,7 +111,7 @@ class Guest:
             parts.append(settled.json)
             parts.append(b"\0" * (4 - size % 4))
         inbox = b"".join(parts)
-        return self._enter(inbox, b"cm_deliver", len(inbox))
+        return self._enter(inbox, b"cm_deliver")
 
     def capture(self) -> bytes:
         """The delta of an idle guest, which may go on afterwards. Raises OutOfBounds if its plan is a lie."""
@@ -131,13 +132,12 @@ class Guest:
         """Puts a captured state into this fresh VM. Raises DeltaRefused, or MemoryError over the limit."""
         found = deltas.open_delta(delta, self._build_id)
         self._instance.grow_to(found.memory_bytes)
-        scratch, room = self._read_block()[10:12]
-        if len(found.patch) > room:
+        if len(found.patch) > self._scratch_bytes:
             raise DeltaRefused("its patch is too large")
         for page, pages in found.extents:
             self._instance.populate(page * PAGE, pages * PAGE)
             found.read_extent(self._instance.view(page * PAGE, pages * PAGE))
-        self._instance.write(scratch, found.patch)
+        self._instance.write(self._scratch, found.patch)
         try:
             refused = self._instance.call(b"cm_restore", len(found.patch), _seed())
         except GuestTrap:
@@ -171,9 +171,11 @@ class Guest:
 
     def _enter(self, inbox: bytes, function: bytes, *arguments: int) -> Outcome:
         try:
-            at = self._instance.call(b"cm_inbox", len(inbox)) & 0xFFFFFFFF
-            self._instance.write(at, inbox)
-            return self._outcome(self._instance.call(function, *arguments))
+            at = self._scratch
+            if len(inbox) >= self._scratch_bytes:
+                at = self._instance.call(b"cm_inbox", len(inbox)) & 0xFFFFFFFF
+            self._instance.write(at, inbox + b"\0")
+            return self._outcome(self._instance.call(function, at, len(inbox), *arguments))
         except GuestTrap as trap:
             return self._stopped(trap)
 
@@ -187,10 +189,8 @@ class Guest:
 
     def _outcome(self, status: int) -> Outcome:
         block = self._read_block()
-        _, _, out_len, result_at, result_len, calls, timers, yields, returned = block[:9]
+        _, _, _, result_at, result_len, calls, timers, yields, returned = block[:9]
         messages = self._messages(block)
-        if out_len:
-            self._instance.call(b"cm_clear_outbox")
         match status:
             case 0:
                 return Idle(messages, bool(returned), calls, timers, yields)
@@ -213,7 +213,8 @@ class Guest:
 # Touches what most programs touch: closures, objects, strings, a call in flight, its settlement.
 _SAMPLE = """const seen = { list: [1, 'a'], at: new Date(0) };
 const call = async (id) => { const r = await tools.call(id, { id, seen }); return { ...r, n: String(id) }; };
-const all = await Promise.all(['a', 'b'].map((id) => call(id))); return all.map((r) => r.n).join(`-${all.length}`);"""
+const all = await Promise.all(['a', 'b'].map((id) => call(id)));
+return all.map((r) => r.n).join(`-${all.length}`);"""
 
 
 def find_hot_pages(machine: Machine, image: Image) -> tuple[tuple[int, int], ...]:

@@ -22,6 +22,8 @@ class _Manifest(msgspec.Struct, frozen=True, rename="camel"):
     sha256: str
     block: int
     memory_bytes: int
+    scratch: int
+    scratch_bytes: int
 
 
 class Image(msgspec.Struct, frozen=True):
@@ -30,6 +32,8 @@ class Image(msgspec.Struct, frozen=True):
     build_id: str
     block: int
     memory_bytes: int  # linear memory of a fresh guest
+    scratch: int  # where input goes: memory that holds no state
+    scratch_bytes: int
     wasm: bytes
 
 
@@ -45,8 +49,17 @@ def load(folder: Path = FOLDER) -> Image:
     except (OSError, msgspec.DecodeError) as error:
         raise ImageUnavailable(f"the guest image cannot be read: {error}") from None
     if hashlib.sha256(wasm).hexdigest() != manifest.sha256:
-        raise ImageUnavailable("the guest image is damaged (its hash differs from its manifest): build it again")
-    return Image(manifest.build_id, manifest.block, manifest.memory_bytes, wasm)
+        raise ImageUnavailable(
+            "the guest image is damaged (its hash differs from its manifest): build it again"
+        )
+    return Image(
+        manifest.build_id,
+        manifest.block,
+        manifest.memory_bytes,
+        manifest.scratch,
+        manifest.scratch_bytes,
+        wasm,
+    )
 
 
 def default_cache() -> Path:

@@ -13,10 +13,12 @@ import resource
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import wasmtime
-from wasmtime import _bindings as raw  # pyright: ignore[reportPrivateUsage] - see the module docstring
+from wasmtime import _bindings  # pyright: ignore[reportPrivateUsage] - see the module docstring
+
+raw: Any = _bindings  # generated, and typed too loosely to check against
 
 Lookup = Callable[[int, str], bytes | None]
 
@@ -33,6 +35,10 @@ WASM_PAGE = 65536
 _POPULATE_WRITE = 23
 _madvise = ctypes.CDLL(None, use_errno=True).madvise
 _madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+
+
+def _trap_pointer() -> Any:
+    return cast("Any", ctypes.POINTER(raw.wasm_trap_t)())
 
 
 class GuestTrap(Exception):
@@ -99,7 +105,7 @@ class Machine:
     def run(self, instance: Instance, function: Any, values: Any, count: int) -> None:
         """One raw call; host functions find the instance here."""
         self._running = instance
-        trap = ctypes.POINTER(raw.wasm_trap_t)()
+        trap = _trap_pointer()
         try:
             error = raw.wasmtime_func_call_unchecked(
                 instance.context, ctypes.byref(function), values, count, ctypes.byref(trap)
@@ -115,7 +121,9 @@ class Machine:
             raise GuestTrap(stopped.trap_code == wasmtime.TrapCode.STACK_OVERFLOW)
 
     def _random(self, at: int, size: int) -> None:
-        self._guard(lambda guest: guest.write(at & 0xFFFFFFFF, os.urandom(size & 0xFFFFFFFF)), size & 0xFFFFFFFF)
+        self._guard(
+            lambda guest: guest.write(at & 0xFFFFFFFF, os.urandom(size & 0xFFFFFFFF)), size & 0xFFFFFFFF
+        )
 
     def _lookup(self, kind: int, at: int, size: int) -> int:
         return self._guard(
@@ -145,7 +153,12 @@ class Instance:
     """One guest's memory and functions. Everything read from it is untrusted."""
 
     def __init__(
-        self, machine: Machine, engine: wasmtime.Engine, pre: wasmtime.InstancePre, memory_limit: int, lookup: Lookup
+        self,
+        machine: Machine,
+        engine: wasmtime.Engine,
+        pre: wasmtime.InstancePre,
+        memory_limit: int,
+        lookup: Lookup,
     ) -> None:
         self._machine = machine
         self._store = wasmtime.Store(engine)
@@ -155,7 +168,8 @@ class Instance:
         self.answer = b""
         self.host_error: Exception | None = None
         self._functions: dict[bytes, Any] = {}
-        trap = ctypes.POINTER(raw.wasm_trap_t)()
+        self._known_size = 0
+        trap = _trap_pointer()
         self._instance = raw.wasmtime_instance_t()
         error = raw.wasmtime_instance_pre_instantiate(
             pre.ptr(), self.context, ctypes.byref(self._instance), ctypes.byref(trap)
@@ -202,7 +216,10 @@ class Instance:
                 raise MemoryError("the memory limit forbids it")
 
     def check(self, at: int, size: int) -> None:
-        if at + size > self.size():
+        if at + size <= self._known_size:  # memory only grows
+            return
+        self._known_size = self.size()
+        if at + size > self._known_size:
             raise OutOfBounds(f"{size} bytes at {at:#x}")
 
     def read(self, at: int, size: int) -> bytes:
@@ -233,7 +250,11 @@ class Instance:
     def _export(self, name: bytes) -> Any:
         item = raw.wasmtime_extern_t()
         if not raw.wasmtime_instance_export_get(
-            self.context, ctypes.byref(self._instance), ctypes.create_string_buffer(name), len(name), ctypes.byref(item)
+            self.context,
+            ctypes.byref(self._instance),
+            ctypes.create_string_buffer(name),
+            len(name),
+            ctypes.byref(item),
         ):
             raise LookupError(f"the guest has no export {name.decode()}")
         return item

@@ -83,7 +83,8 @@ CM_EXPORT(cm_seal) void cm_seal(void)
 
 /* ---- a run -------------------------------------------------------------------------------------------- */
 
-/* Room for len bytes and a terminating zero, owned by the guest until cm_start or cm_deliver. */
+/* Input goes into the scratch memory; what is too large for that gets room here: len bytes and a
+   terminating zero, owned by the guest until the end of the next cm_start or cm_deliver. */
 static char *inbox;
 
 CM_EXPORT(cm_inbox) char *cm_inbox(uint32_t len)
@@ -102,28 +103,30 @@ static int32_t leave(enum cm_status status)
     return (int32_t)status;
 }
 
-/* Starts the program whose text is in the inbox. flags 1: the descriptor has namespaces. */
-CM_EXPORT(cm_start) int32_t cm_start(uint32_t len, uint32_t flags, uint64_t seed)
+/* Starts the program of this borrowed, zero-terminated text. flags 1: the descriptor has namespaces. */
+CM_EXPORT(cm_start) int32_t cm_start(const char *text, uint32_t len, uint32_t flags, uint64_t seed)
 {
     JS_UpdateStackTop(rt);
     cm_engine_seed(cm_ctx, seed);
     cm_web_clock_start();
     if ((flags & 1) && cm_views_start(cm_ctx))
         cm_stop(CM_STOP_ABORT);
-    return leave(cm_program_start(cm_ctx, inbox, len));
+    return leave(cm_program_start(cm_ctx, text, len));
 }
 
-/* Delivers the settlements in the inbox, in order, and runs. Each is three 32-bit words (id, how,
-   length) and that many bytes of JSON, followed by a zero and padding to a multiple of four. */
-CM_EXPORT(cm_deliver) int32_t cm_deliver(uint32_t len)
+/* Forgets the messages sent so far, which the host has read, delivers these borrowed settlements in
+   order, and runs. Each is three 32-bit words (id, how, length) and that many bytes of JSON, followed
+   by a zero and padding to a multiple of four. */
+CM_EXPORT(cm_deliver) int32_t cm_deliver(const char *settlements, uint32_t len)
 {
     uint32_t at = 0, word[3];
+    cm_bridge_clear_outbox();
     while (at + sizeof word <= len) {
-        memcpy(word, inbox + at, sizeof word);
+        memcpy(word, settlements + at, sizeof word);
         at += sizeof word;
         if (word[2] >= len - at)
             cm_stop(CM_STOP_ABORT);
-        if (cm_bridge_settle(cm_ctx, word[0], word[1] ? CM_REJECT : CM_FULFILL, inbox + at, word[2]) < 0)
+        if (cm_bridge_settle(cm_ctx, word[0], word[1] ? CM_REJECT : CM_FULFILL, settlements + at, word[2]) < 0)
             cm_program_uncaught(cm_ctx);
         at += (word[2] + 4) & ~3u;
         /* each settlement's consequences happen before the next one, as they would have if the
@@ -144,10 +147,11 @@ CM_EXPORT(cm_deliver) int32_t cm_deliver(uint32_t len)
 /* A collection pays when a program holds more than this; below, its garbage is small. */
 #define COLLECT_ABOVE (128 * 1024)
 
-/* Drops garbage, clears freed blocks, and leaves in the block what to store: a patch against the
+/* Drops garbage and messages that were read, clears freed blocks, and leaves in the block what to store: a patch against the
    image, and extents of heap beyond it. The guest may go on afterwards. */
 CM_EXPORT(cm_capture) void cm_capture(void)
 {
+    cm_bridge_clear_outbox();
     cm_web_clock_pause();
     if (cm_alloc_used() > COLLECT_ABOVE)
         JS_RunGC(rt);

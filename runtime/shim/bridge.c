@@ -38,8 +38,7 @@ static void publish(void)
     cm_shared.out_len = (uint32_t)outbox.len;
 }
 
-/* Called by the host after it has read the messages. */
-CM_EXPORT(cm_clear_outbox) void cm_clear_outbox(void)
+void cm_bridge_clear_outbox(void)
 {
     cm_buf_free(&outbox);
     publish();

@@ -145,6 +145,7 @@ int cm_json_init(JSContext *ctx);
 /* ---- bridge.c: calls out, settlements in, output --------------------------------------------- */
 
 int cm_bridge_init(JSContext *ctx);
+void cm_bridge_clear_outbox(void);
 /* one outgoing call; returns an owned promise */
 JSValue cm_bridge_call(JSContext *ctx, const char *method, const char *target, size_t target_len,
                        int argc, JSValueConst *argv);

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import pytest
 
@@ -187,54 +186,5 @@ def test_timers_go_on_while_the_program_is_suspended() -> None:
             )
             assert [call.method for call in result.pending_tool_calls] == ["timer", "timer", "timer", "yield"]
             assert value_of(await made.wait(result.run_id)) == [10, 20, 30]
-
-    run(scenario)
-
-
-def test_an_approved_call_runs_with_the_next_wait_and_a_denied_one_fails_it() -> None:
-    async def scenario() -> None:
-        async with engine() as made:
-            result = waiting(await made.exec("return await tools.pay({ amount: 5 })", session="s"), "approval")
-            (call,) = result.pending_tool_calls
-            assert call.approval is not None
-            assert call.tool == "openclaw:core:pay"
-            assert not await made.approve(result.run_id, "apr_other", session="s")
-            assert not await made.approve(result.run_id, call.approval.id, session="t")
-            assert await made.approve(result.run_id, call.approval.id, session="s")
-            assert value_of(await made.wait(result.run_id, session="s")) == "paid 5"
-
-            result = waiting(await made.exec("return await tools.pay({ amount: 6 }).catch((e) => e.code)"), "approval")
-            (call,) = result.pending_tool_calls
-            assert call.approval is not None
-            assert await made.deny(result.run_id, call.approval.id, reason="too much")
-            result = await made.wait(result.run_id)
-            assert value_of(result) == "denied"
-            assert statuses(result) == [("pay", "denied")]
-
-    run(scenario)
-
-
-def test_a_wait_before_the_approval_is_waiting_for_it_again() -> None:
-    async def scenario() -> None:
-        async with engine(config={"timeoutMs": 100}) as made:
-            result = waiting(await made.exec("return await tools.pay({ amount: 5 })"), "approval")
-            again = waiting(await made.wait(result.run_id), "approval")
-            assert [c.approval for c in again.pending_tool_calls] == [c.approval for c in result.pending_tool_calls]
-
-    run(scenario)
-
-
-def test_an_approver_that_answers_is_asked_within_exec() -> None:
-    asked: list[Any] = []
-
-    def approve(request: Any) -> bool:
-        asked.append((request.tool, request.arguments))
-        return request.arguments["amount"] < 10
-
-    async def scenario() -> None:
-        async with engine(approve=approve) as made:
-            assert value_of(await made.exec("return await tools.pay({ amount: 5 })")) == "paid 5"
-            failure_of(await made.exec("return await tools.pay({ amount: 50 })"), "nested_tool_failed")
-            assert asked == [("pay", {"amount": 5}), ("pay", {"amount": 50})]
 
     run(scenario)

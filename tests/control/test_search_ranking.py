@@ -108,6 +108,7 @@ def test_mcp_tools_are_found_by_hosts_only() -> None:
         ("search", "searches", "searching"),
         ("run", "running"),
         ("translate", "translation", "translating"),
+        ("summarize", "summarization"),
     ],
 )
 def test_forms_of_a_word_meet(words: tuple[str, ...]) -> None:

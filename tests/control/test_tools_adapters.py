@@ -128,6 +128,7 @@ def test_a_pydantic_ai_tool_that_needs_a_run_context_is_refused() -> None:
     def who(ctx: Any) -> str:
         return str(ctx)
 
+    who.__annotations__["ctx"] = pydantic_ai.RunContext[None]
     with pytest.raises(ToolDefinitionError, match="RunContext"):
         as_tool(pydantic_ai.Tool(who, takes_ctx=True))
 

@@ -1,4 +1,4 @@
-"""`tool`: schemas from hints and docstrings, arguments in the function's own types, functions as they were."""
+"""`tool`: schemas from hints and docstrings, arguments in the function's own types, functions kept."""
 
 import asyncio
 import contextvars

@@ -50,7 +50,7 @@ class Model:
         ({7}, b"[7]"),
         (b"\x00\x01", b'"AAE="'),
         (float("nan"), b"null"),
-        (OrderedDict(a=1), b'{"a":1}'),
+        (OrderedDict([("a", 1)]), b'{"a":1}'),
         (UserDict({"a": 1}), b'{"a":1}'),
         ({1: "one"}, b'{"1":"one"}'),
         (10**30, b"1" + b"0" * 30),

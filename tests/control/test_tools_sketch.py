@@ -46,7 +46,7 @@ def test_a_schema_that_contains_itself_ends() -> None:
 
 
 def test_members_options_and_length_are_bounded() -> None:
-    wide = {"type": "object", "properties": {f"p{number}": {} for number in range(20)}}
+    wide: dict[str, Any] = {"type": "object", "properties": {f"p{number}": {} for number in range(20)}}
     many = {"enum": list(range(100))}
 
     assert sketch(wide).endswith("p11?: any, … 8 more }")

@@ -4,13 +4,16 @@ Programs are generated: a body of statements that await, hold every kind of stat
 they find, nested in control structures. The straight run is the oracle.
 """
 
+# ruff: noqa: E501 - programs are data and read best unwrapped
+
 import re
 
+import pytest
+from codemode_runtime.shapes import Limits, Lookup
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codemode_runtime.shapes import Limits, Lookup
-from tests.runtime.guest_harness import Offer, Ran, Suspend, ToolFailed, run
+from tests.runtime.guest_harness import Offer, Ran, Suspend, ToolFailed, echo, run
 
 LIMITS = Limits(output_bytes=4 << 20, pending_calls=128)
 OFFER = Offer({(Lookup.TOOL, "echo"): "openclaw:core:echo", (Lookup.TOOL_NAMES, ""): ["echo"]})
@@ -113,13 +116,17 @@ def fill(template: str, number: int) -> str:
     return re.sub(r"\bN\b", str(number), template)
 
 
+def fill_body(wrapper: str, number: int, body: str) -> str:
+    return fill(wrapper, number).replace("{}", body)
+
+
 leaves = st.builds(fill, st.sampled_from(LEAVES), st.integers(0, 9)).map(lambda line: "{ " + line + " }")
 
 
 def wrapped(bodies: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     body = st.lists(bodies, min_size=1, max_size=2).map(" ".join)
     return st.builds(
-        lambda wrapper, number, inner: fill(wrapper, number).replace("{}", inner),
+        fill_body,
         st.sampled_from(WRAPPERS),
         st.integers(0, 9),
         body,
@@ -129,10 +136,6 @@ def wrapped(bodies: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 programs = st.lists(st.recursive(leaves, wrapped, max_leaves=5), min_size=2, max_size=9).map(
     lambda statements: PROLOGUE + "\n".join(statements) + EPILOGUE
 )
-
-
-def echo(value: object = None) -> object:
-    return value
 
 
 def fail(value: object) -> object:
@@ -150,6 +153,7 @@ def same_but_messages(ran: Ran) -> object:
     return type(ran.outcome), getattr(ran.outcome, "result", None), getattr(ran.outcome, "failure", None)
 
 
+@pytest.mark.guarantee("suspension-is-invisible")
 @settings(max_examples=250, deadline=None, database=None)
 @given(programs)
 def test_suspending_at_every_await_gives_the_straight_run_s_value_output_and_calls(program: str) -> None:

@@ -17,7 +17,6 @@ from types import TracebackType
 from typing import Any, Literal
 
 import msgspec
-
 from codemode_runtime import compiled, image
 from codemode_runtime.guest import Done, Failed, Guest, Idle, Outcome
 from codemode_runtime.shapes import Descriptor, Limits, Lookup, Settlement
@@ -41,6 +40,20 @@ def load_machine() -> Machine:
 
 def new_guest(limits: Limits | None = None, descriptor: Descriptor | None = None) -> Guest:
     return Guest(load_machine(), load_image(), limits or Limits(), descriptor)
+
+
+def echo(value: Any = None, *_: object) -> Any:
+    """The tool that answers with its first argument."""
+    return value
+
+
+def always(result: object) -> Tool:
+    """A tool that answers so, whatever it is asked."""
+
+    def tool(*_: object) -> object:
+        return result
+
+    return tool
 
 
 class ToolFailed(Exception):

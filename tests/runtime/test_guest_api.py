@@ -1,20 +1,30 @@
 """What a run offers its program: tools, MCP, API, namespaces. All of it driven by a descriptor."""
 
+# ruff: noqa: E501 - programs are data and read best unwrapped
+
 from typing import Any
 
 import pytest
-
 from codemode_runtime.shapes import Lookup
-from tests.runtime.guest_harness import Offer, ToolFailed, run
+
+from tests.runtime.guest_harness import Offer, ToolFailed, always, echo, run
 
 ENTRIES = [
     {"id": "openclaw:core:echo", "name": "echo", "description": "Echo.", "source": "openclaw"},
-    {"id": "plugin:x:__proto__", "name": "__proto__", "description": "", "source": "plugin", "tags": [{"a": 1}]},
+    {
+        "id": "plugin:x:__proto__",
+        "name": "__proto__",
+        "description": "",
+        "source": "plugin",
+        "tags": [{"a": 1}],
+    },
 ]
 DOCS: dict[str, Any] = {
     "o": {
         "createIssue": {"c": "mcp:docs:create_issue", "m": "mcp"},
-        "resources": {"o": {"list": {"c": "docs", "m": "mcp_resources_list"}, "read": {"c": "docs", "m": "mcp_read"}}},
+        "resources": {
+            "o": {"list": {"c": "docs", "m": "mcp_resources_list"}, "read": {"c": "docs", "m": "mcp_read"}}
+        },
         "prompts": {"o": {"get": {"c": "docs", "m": "mcp_prompt"}}},
         "$api": {"api": "docs"},
     }
@@ -51,7 +61,7 @@ def offer() -> Offer:
 
 
 def value_of(program: str) -> Any:
-    return run(program, {"openclaw:core:echo": lambda value=None: value}, descriptor=offer()).value
+    return run(program, {"openclaw:core:echo": echo}, descriptor=offer()).value
 
 
 def test_all_tools_is_a_deeply_frozen_array_of_entries() -> None:
@@ -69,7 +79,10 @@ def test_a_program_that_names_nothing_asks_for_nothing_but_the_namespaces() -> N
 
 def test_each_thing_is_asked_for_when_it_is_first_named_and_then_kept() -> None:
     descriptor = offer()
-    run("ALL_TOOLS; ALL_TOOLS; tools.echo; tools.echo; MCP.docs; MCP.docs; fleet; return 1", descriptor=descriptor)
+    run(
+        "ALL_TOOLS; ALL_TOOLS; tools.echo; tools.echo; MCP.docs; MCP.docs; fleet; return 1",
+        descriptor=descriptor,
+    )
     assert descriptor.asked == [
         (Lookup.NAMESPACES, ""),
         (Lookup.ALL_TOOLS, ""),
@@ -82,7 +95,7 @@ def test_call_describe_and_search_send_their_arguments() -> None:
     ran = run(
         """await tools.call("a:b:c", { x: 1 }); await tools.call("bare"); await tools.describe("a:b:c");
            await tools.search("find it"); await tools.search("two", { limit: 3 }); return 1""",
-        {"a:b:c": lambda *_: 1, "bare": lambda *_: 1, "search": lambda *_: []},
+        {"a:b:c": always(1), "bare": always(1), "search": always([])},
     )
     assert [(m["method"], m["target"], m["args"]) for m in ran.sent("call")] == [
         ("call", "a:b:c", [{"x": 1}]),
@@ -94,7 +107,8 @@ def test_call_describe_and_search_send_their_arguments() -> None:
 
 
 @pytest.mark.parametrize(
-    "call", ["tools.call()", "tools.call(5, {})", "tools.describe({})", "tools.search()", "tools.search(null)"]
+    "call",
+    ["tools.call()", "tools.call(5, {})", "tools.describe({})", "tools.search()", "tools.search(null)"],
 )
 def test_a_wrong_first_argument_rejects_with_a_type_error_and_sends_nothing(call: str) -> None:
     ran = run(f"return await {call}.catch((e) => [e.name, e instanceof TypeError])")
@@ -128,7 +142,10 @@ def test_a_tool_s_property_descriptor_is_that_of_a_frozen_object() -> None:
     assert value_of(program) == [True, False, True, False, True, True, False]
 
 
-@pytest.mark.parametrize("view", ["tools", "MCP", "MCP.docs", "MCP.docs.resources", "API", "namespaces", "fleet", "console"])
+@pytest.mark.guarantee("api-is-frozen")
+@pytest.mark.parametrize(
+    "view", ["tools", "MCP", "MCP.docs", "MCP.docs.resources", "API", "namespaces", "fleet", "console"]
+)
 @pytest.mark.parametrize("name", ["echo", "call", "docs", "list", "fleet", "log", "fresh", "__proto__"])
 def test_no_property_of_the_api_can_be_made_changed_or_removed(view: str, name: str) -> None:
     program = f"""
@@ -153,7 +170,7 @@ def test_an_mcp_tree_calls_with_its_method_and_target() -> None:
     ran = run(
         """await MCP.docs.createIssue({ title: "t" }); await MCP.docs.resources.list();
            await MCP.docs.resources.read("file:///a"); await MCP.docs.prompts.get("p", { x: 1 }); return Object.keys(MCP.docs)""",
-        {"mcp:docs:create_issue": lambda *_: 1, "docs": lambda *_: 1},
+        {"mcp:docs:create_issue": always(1), "docs": always(1)},
         descriptor=offer(),
     )
     assert [(m["method"], m["target"], m["args"]) for m in ran.sent("call")] == [
@@ -173,6 +190,7 @@ def test_mcp_shows_its_servers_and_no_inherited_name() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.guarantee("declarations-need-no-bridge")
 def test_declarations_are_read_without_a_message() -> None:
     ran = run(
         """return [await API.list(), await API.list("mcp/d"), await API.read("mcp/docs.d.ts"), await MCP.$api(),
@@ -226,8 +244,8 @@ def test_views_answer_the_same_after_a_suspension() -> None:
     program = """const before = [tools.echo, MCP.docs, ALL_TOOLS, fleet]; await tools.echo(1);
       return [before[0] === tools.echo, before[1] === MCP.docs, before[2] === ALL_TOOLS, before[3] === namespaces.fleet,
               await tools.read_file("x"), Object.keys(tools).length]"""
-    tools = {"openclaw:core:echo": lambda v: v, "openclaw:core:read_file": lambda v: v + "!"}
-    assert run(program, tools, "every_await", descriptor=offer()).value == [True, True, True, True, "x!", 5]
+    tools = {"openclaw:core:echo": echo, "openclaw:core:read_file": always("text")}
+    assert run(program, tools, "every_await", descriptor=offer()).value == [True, True, True, True, "text", 5]
 
 
 def refuse(*_: object) -> object:

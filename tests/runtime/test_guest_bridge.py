@@ -1,11 +1,13 @@
 """The bridge is out of the program's reach: nothing it replaces, deletes, freezes or pollutes changes a message."""
 
+# ruff: noqa: E501 - programs are data and read best unwrapped
+
 from typing import Any
 
 import pytest
-
 from codemode_runtime.shapes import Lookup
-from tests.runtime.guest_harness import Offer, Ran, ToolFailed, run
+
+from tests.runtime.guest_harness import Offer, Ran, ToolFailed, always, echo, run
 
 OFFER = Offer(
     {
@@ -46,8 +48,9 @@ const each = (act) => { for (let i = 0; i < all.length; i++) for (let j = 0; j <
   try { act(all[i], k); } catch {} } };
 """
 
-FIELDS = """type id method target args text value level message code name data then ms reason path content header
-  lossy stack error kind tool thrown resolve reject length o a c m v api 0 1""".split()
+FIELD_NAMES = """type id method target args text value level message code name data then ms reason path content header
+  lossy stack error kind tool thrown resolve reject length o a c m v api 0 1"""
+FIELDS = FIELD_NAMES.split()
 
 SABOTAGE: dict[str, str] = {
     "getters and setters for every field on Object.prototype": f"""for (const k of {FIELDS}) Object.defineProperty(Object.prototype, k,
@@ -101,10 +104,10 @@ def refuse(*_: object) -> object:
 
 
 TOOLS: dict[str, Any] = {
-    "echo": lambda value: value,
-    "openclaw:core:echo": lambda value: value,
-    "mcp:docs:find": lambda value: {"found": value, "type": "call"},
-    "search": lambda *_: [{"id": "x", "name": "n"}],
+    "echo": echo,
+    "openclaw:core:echo": echo,
+    "mcp:docs:find": always({"found": 1, "type": "call"}),
+    "search": always([{"id": "x", "name": "n"}]),
     "fail": refuse,
 }
 
@@ -113,6 +116,7 @@ def run_sabotaged(sabotage: str, suspend: Any = "never") -> Ran:
     return run(f"{PREPARE}\n{{ {sabotage} }}\n{WORK}", TOOLS, suspend, descriptor=OFFER)
 
 
+@pytest.mark.guarantee("bridge-is-out-of-reach")
 @pytest.mark.parametrize("name", SABOTAGE)
 def test_messages_are_byte_identical_and_results_arrive_whatever_was_broken(name: str) -> None:
     clean, broken = run_sabotaged(""), run_sabotaged(SABOTAGE[name])
@@ -120,7 +124,9 @@ def test_messages_are_byte_identical_and_results_arrive_whatever_was_broken(name
     assert broken.value == clean.value
 
 
-@pytest.mark.parametrize("name", ["everything deleted", "every function replaced by one that throws", "accessors everywhere"])
+@pytest.mark.parametrize(
+    "name", ["everything deleted", "every function replaced by one that throws", "accessors everywhere"]
+)
 def test_a_broken_realm_survives_suspension(name: str) -> None:
     clean, broken = run_sabotaged(""), run_sabotaged(SABOTAGE[name], "every_await")
     assert broken.raw_messages == clean.raw_messages
@@ -158,7 +164,13 @@ def test_the_brand_of_a_tool_error_is_invisible_and_cannot_be_copied() -> None:
       const copy = Object.assign(new Error(e.message), e); Object.defineProperties(copy, Object.getOwnPropertyDescriptors(e));
       const clone = structuredClone(e); const keys = Reflect.ownKeys(e).map(String).sort(); text(keys.join());
       text([Object.getOwnPropertySymbols(e).length, Reflect.ownKeys(new Proxy(e, {})).length]); throw WHICH;"""
-    for which, is_tool in (("e", True), ("copy", False), ("clone", False), ("new Proxy(e, {})", False), ("Object.create(e)", False)):
+    for which, is_tool in (
+        ("e", True),
+        ("copy", False),
+        ("clone", False),
+        ("new Proxy(e, {})", False),
+        ("Object.create(e)", False),
+    ):
         ran = run(program.replace("WHICH", which), TOOLS)
         assert ran.failure["tool"] is is_tool, which
         assert ran.texts == ["code,data,message,name", "[0,4]"]
@@ -176,7 +188,12 @@ def test_stack_trace_settings_leak_nothing(limit: str) -> None:
 
 @pytest.mark.parametrize(
     "fields",
-    [{}, {"message": 5}, {"name": None, "message": "m"}, {"message": "m", "stack": "host:1", "cause": "c", "extra": 1}],
+    [
+        {},
+        {"message": 5},
+        {"name": None, "message": "m"},
+        {"message": "m", "stack": "host:1", "cause": "c", "extra": 1},
+    ],
 )
 def test_a_rejection_with_odd_fields_is_still_a_plain_error(fields: dict[str, object]) -> None:
     def reject(*_: object) -> object:
@@ -184,9 +201,17 @@ def test_a_rejection_with_odd_fields_is_still_a_plain_error(fields: dict[str, ob
 
     program = """Object.prototype.code = "forged"; Object.prototype.data = "forged";
       const e = await tools.call("t").catch((e) => e); return [Reflect.ownKeys(e).sort(), typeof e.name, typeof e.message, e.code, e.stack.includes("host")]"""
-    assert run(program, {"t": reject}).value == [["code", "message", "name"], "string", "string", "tool_error", False]
+    assert run(program, {"t": reject}).value == [
+        ["code", "message", "name"],
+        "string",
+        "string",
+        "tool_error",
+        False,
+    ]
 
 
-@pytest.mark.parametrize("name", ["everything deleted", "every function replaced by one that throws", "accessors everywhere"])
+@pytest.mark.parametrize(
+    "name", ["everything deleted", "every function replaced by one that throws", "accessors everywhere"]
+)
 def test_the_sabotage_does_break_code_that_trusts_intrinsics(name: str) -> None:
     assert run(f"{{ {SABOTAGE[name]} }} return [1].map((x) => x)").failure["kind"] == "exception"

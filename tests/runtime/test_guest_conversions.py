@@ -1,13 +1,15 @@
 """Values to JSON by the rules of the contract: final value, text(), json() and call arguments alike."""
 
+# ruff: noqa: E501 - programs are data and read best unwrapped
+
 import json
 from typing import Any
 
 import pytest
-
 from codemode_runtime.guest import Done, Failed, Stopped
 from codemode_runtime.shapes import Limits, Stop
-from tests.runtime.guest_harness import run
+
+from tests.runtime.guest_harness import always, run
 
 # an expression, the JSON it becomes, and the lossy conversions as "path kind" of the final value
 CASES: list[tuple[str, Any, str]] = [
@@ -84,8 +86,11 @@ CASES: list[tuple[str, Any, str]] = [
 IDS = [case[0][:60] for case in CASES]
 
 
+@pytest.mark.guarantee("losses-are-listed")
 @pytest.mark.parametrize(("expression", "expected", "lossy"), CASES, ids=IDS)
-def test_the_final_value_is_converted_and_each_loss_is_listed(expression: str, expected: Any, lossy: str) -> None:
+def test_the_final_value_is_converted_and_each_loss_is_listed(
+    expression: str, expected: Any, lossy: str
+) -> None:
     ran = run(f"return ({expression})")
     assert ran.value == expected
     assert ",".join(f"{entry['path']} {entry['kind']}" for entry in ran.lossy) == lossy
@@ -93,7 +98,10 @@ def test_the_final_value_is_converted_and_each_loss_is_listed(expression: str, e
 
 @pytest.mark.parametrize(("expression", "expected", "lossy"), CASES, ids=IDS)
 def test_output_and_arguments_are_converted_the_same_way(expression: str, expected: Any, lossy: str) -> None:
-    ran = run(f"const v = ({expression}); json(v); text([v]); await tools.call('t', v); return 1", {"t": lambda *_: 1})
+    ran = run(
+        f"const v = ({expression}); json(v); text([v]); await tools.call('t', v); return 1",
+        {"t": always(1)},
+    )
     assert ran.sent("json")[0]["value"] == expected
     assert json.loads(ran.texts[0]) == [expected]
     assert ran.sent("call")[0]["args"] == [expected]
@@ -116,7 +124,9 @@ def test_two_hundred_levels_cross_and_the_next_one_is_cut(wrap: str, inner: str)
 
 
 def test_arguments_that_are_too_deep_reject_the_call_before_it_is_sent() -> None:
-    ran = run("let x = []; for (let i = 0; i < 200; i++) x = [x]; return await tools.call('t', x).catch((e) => e.name)")
+    ran = run(
+        "let x = []; for (let i = 0; i < 200; i++) x = [x]; return await tools.call('t', x).catch((e) => e.name)"
+    )
     assert ran.value == "RangeError"
     assert ran.messages == []
 
@@ -157,7 +167,9 @@ def test_a_long_error_message_is_cut_between_characters(text: str) -> None:
 
 
 def test_a_getter_that_calls_a_tool_while_the_final_value_is_read_sends_nothing() -> None:
-    ran = run("return { get a() { return tools.call('t'); }, b: { toJSON() { return setTimeout(() => 1); } } }")
+    ran = run(
+        "return { get a() { return tools.call('t'); }, b: { toJSON() { return setTimeout(() => 1); } } }"
+    )
     assert ran.value == {"a": "[Promise, not awaited]", "b": "[Threw: the program has already returned]"}
     assert ran.messages == []
 
@@ -166,7 +178,7 @@ def test_a_getter_may_call_a_tool_while_arguments_are_read() -> None:
     ran = run(
         "const inner = []; await tools.call('outer', { get a() { inner.push(tools.call('inner')); return 1; } });"
         "return await inner[0]",
-        {"outer": lambda *_: 1, "inner": lambda *_: "inner result"},
+        {"outer": always(1), "inner": always("inner result")},
     )
     assert ran.value == "inner result"
     assert [(m["id"], m["target"]) for m in ran.sent("call")] == [(1, "inner"), (2, "outer")]
@@ -193,16 +205,20 @@ def test_a_proto_key_of_a_result_is_data() -> None:
     program = """const r = await tools.call("t");
       return [Object.keys(r), Object.getPrototypeOf(r) === Object.prototype, r.polluted === undefined, r, ({}).polluted === undefined]"""
     result = {"__proto__": {"polluted": 1}, "constructor": {"prototype": {"polluted": 1}}}
-    assert run(program, {"t": lambda *_: result}).value == [
+    assert run(program, {"t": always(result)}).value == [
         ["__proto__", "constructor"], True, True, result, True,
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("result", [None, True, 0, -1.5, 1e300, "", "é😀\u2028\0", [], [[]], {}, {"": {"a.b": [None]}}])
+@pytest.mark.parametrize(
+    "result", [None, True, 0, -1.5, 1e300, "", "é😀\u2028\0", [], [[]], {}, {"": {"a.b": [None]}}]
+)
 def test_results_arrive_as_they_were_sent(result: object) -> None:
-    assert run("return await tools.call('t')", {"t": lambda *_: result}).value == result
+    assert run("return await tools.call('t')", {"t": always(result)}).value == result
 
 
 def test_a_value_that_never_ends_is_stopped() -> None:
-    ran = run("let n = 0; return { get a() { return { toJSON() { return new Array(1e6).fill('x'.repeat(100)); } }; } }")
+    ran = run(
+        "let n = 0; return { get a() { return { toJSON() { return new Array(1e6).fill('x'.repeat(100)); } }; } }"
+    )
     assert ran.outcome == Stopped(b"[]", Stop.MEMORY)

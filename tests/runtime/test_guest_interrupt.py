@@ -1,13 +1,15 @@
 """Interruption: whatever a program computes, and whatever it does with exceptions, it stops, its output readable."""
 
+# ruff: noqa: E501 - programs are data and read best unwrapped
+
 import json
 import threading
 
 import pytest
-
 from codemode_runtime.guest import Done, Idle, Interrupted
 from codemode_runtime.shapes import Limits, Settlement
-from tests.runtime.guest_harness import Watched, new_guest, run
+
+from tests.runtime.guest_harness import Watched, always, new_guest, run
 
 SOON = 0.15
 
@@ -60,9 +62,10 @@ LOOPS = [
 ]
 
 
+@pytest.mark.guarantee("interruption-keeps-output")
 @pytest.mark.parametrize("loop", LOOPS)
 def test_a_program_that_computes_is_interrupted_and_its_output_is_kept(loop: str) -> None:
-    ran = run(f"text('before'); json([1]);\n{loop}", {"t": lambda *_: 1}, seconds=SOON)
+    ran = run(f"text('before'); json([1]);\n{loop}", {"t": always(1)}, seconds=SOON)
     assert isinstance(ran.outcome, Interrupted)
     assert ran.messages[:2] == [{"type": "text", "text": "before"}, {"type": "json", "value": [1]}]
 
@@ -77,7 +80,10 @@ def test_a_program_that_swallows_the_interruption_gets_nothing_out_any_more() ->
 
 
 def test_a_promise_that_catches_the_interruption_does_not_go_on() -> None:
-    ran = run("(async () => { for (;;); })().catch(() => text('caught')).finally(() => text('f')); return 1", seconds=SOON)
+    ran = run(
+        "(async () => { for (;;); })().catch(() => text('caught')).finally(() => text('f')); return 1",
+        seconds=SOON,
+    )
     assert isinstance(ran.outcome, Interrupted)
     assert ran.texts == []
 

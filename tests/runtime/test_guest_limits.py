@@ -1,12 +1,14 @@
 """Limits that no program can catch: heap, output, pending calls; and those of a single value."""
 
+# ruff: noqa: E501 - programs are data and read best unwrapped
+
 import json
 
 import pytest
-
 from codemode_runtime.guest import Done, Failed, Idle, Stopped
 from codemode_runtime.shapes import Limits, Settlement, Stop
-from tests.runtime.guest_harness import Watched, new_guest, run
+
+from tests.runtime.guest_harness import Watched, always, echo, new_guest, run
 
 HEAP_BOMBS = [
     "const a = []; for (;;) a.push('x'.repeat(1e6) + a.length)",
@@ -53,6 +55,7 @@ GUARDS = [
 ]
 
 
+@pytest.mark.guarantee("heap-limit-is-hard")
 @pytest.mark.parametrize("bomb", HEAP_BOMBS)
 def test_going_over_the_heap_ends_the_guest_and_cannot_be_caught(bomb: str) -> None:
     limits = Limits(memory_bytes=16 << 20, message_bytes=256 << 20)
@@ -82,7 +85,9 @@ def test_strings_and_numbers_too_large_for_the_engine_are_errors_of_the_program(
     assert run(program).value == ["RangeError"] * 6
 
 
-@pytest.mark.parametrize("write", ["text('é'.repeat(100))", "json('x'.repeat(198))", "console.log('x'.repeat(200))"])
+@pytest.mark.parametrize(
+    "write", ["text('é'.repeat(100))", "json('x'.repeat(198))", "console.log('x'.repeat(200))"]
+)
 def test_output_over_the_cap_ends_the_guest_and_what_fitted_is_kept(write: str) -> None:
     program = f"try {{ for (;;) {write} }} catch {{ return 'caught' }} finally {{ text('f') }}"
     ran = run(program, limits=Limits(output_bytes=1000))
@@ -93,8 +98,13 @@ def test_output_over_the_cap_ends_the_guest_and_what_fitted_is_kept(write: str) 
 
 def test_output_exactly_at_the_cap_is_allowed() -> None:
     assert run("text('x'.repeat(999)); return 1", limits=Limits(output_bytes=1000)).value == 1
-    assert run("text('x'.repeat(1000)); return", limits=Limits(output_bytes=1000)).failure["kind"] == "value_too_large"
-    assert run("text('x'.repeat(1001)); return 1", limits=Limits(output_bytes=1000)).outcome == Stopped(b"[]", Stop.OUTPUT)
+    assert (
+        run("text('x'.repeat(1000)); return", limits=Limits(output_bytes=1000)).failure["kind"]
+        == "value_too_large"
+    )
+    assert run("text('x'.repeat(1001)); return 1", limits=Limits(output_bytes=1000)).outcome == Stopped(
+        b"[]", Stop.OUTPUT
+    )
 
 
 def test_the_output_cap_counts_one_leg() -> None:
@@ -118,6 +128,7 @@ def test_a_value_over_the_cap_fails_with_its_size_and_first_bytes() -> None:
     assert ran.texts == ["kept"]
 
 
+@pytest.mark.guarantee("batch-is-refused-whole")
 @pytest.mark.parametrize(
     "batch",
     ["await Promise.all(Array.from({ length: 5 }, () => tools.call('t')))", "for (;;) tools.call('t').catch(() => 1)",
@@ -131,12 +142,14 @@ def test_a_batch_over_the_call_cap_ends_the_guest(batch: str) -> None:
 
 def test_the_call_cap_counts_calls_in_flight_and_not_calls_made() -> None:
     program = "for (let i = 0; i < 50; i++) await Promise.all([1, 2, 3, 4].map((n) => tools.call('t', n))); return 'done'"
-    assert run(program, {"t": lambda n: n}, limits=Limits(pending_calls=4)).value == "done"
+    assert run(program, {"t": echo}, limits=Limits(pending_calls=4)).value == "done"
 
 
 def test_calls_in_flight_from_an_earlier_batch_count() -> None:
     with Watched(new_guest(Limits(pending_calls=3))) as watched:
-        first = watched.guest.start("tools.call('a'); tools.call('b'); await tools.call('c'); tools.call('d'); await tools.call('e')")
+        first = watched.guest.start(
+            "tools.call('a'); tools.call('b'); await tools.call('c'); tools.call('d'); await tools.call('e')"
+        )
         assert isinstance(first, Idle)
         assert first.pending_calls == 3
         outcome = watched.guest.deliver([Settlement(3)])
@@ -146,13 +159,17 @@ def test_calls_in_flight_from_an_earlier_batch_count() -> None:
 
 def test_arguments_over_the_message_limit_reject_that_call_only() -> None:
     program = "const e = await tools.call('t', 'x'.repeat(5000)).catch((e) => e); return [e.name, await tools.call('t', 'y')]"
-    ran = run(program, {"t": lambda value: value}, limits=Limits(message_bytes=1000))
+    ran = run(program, {"t": echo}, limits=Limits(message_bytes=1000))
     assert ran.value == ["RangeError", "y"]
     assert len(ran.sent("call")) == 1
 
 
 def test_a_result_larger_than_the_heap_ends_the_guest() -> None:
-    ran = run("return (await tools.call('t')).length", {"t": lambda: "x" * (40 << 20)}, limits=Limits(memory_bytes=16 << 20))
+    ran = run(
+        "return (await tools.call('t')).length",
+        {"t": always("x" * (40 << 20))},
+        limits=Limits(memory_bytes=16 << 20),
+    )
     assert ran.outcome == Stopped(b"[]", Stop.MEMORY)
 
 
@@ -174,7 +191,9 @@ def test_a_result_that_is_no_json_rejects_its_call() -> None:
 
 def test_restoring_over_the_memory_limit_is_refused() -> None:
     with Watched(new_guest()) as watched:
-        watched.guest.start("const s = new Uint8Array(30 << 20).fill(7); await tools.call('t'); return s.length")
+        watched.guest.start(
+            "const s = new Uint8Array(30 << 20).fill(7); await tools.call('t'); return s.length"
+        )
         delta = watched.guest.capture()
     small = Limits(memory_bytes=1 << 20)
     with Watched(new_guest(small)) as watched, pytest.raises(MemoryError):

@@ -1,18 +1,20 @@
 """A program is the body of a strict async function: its value, its positions, and the wrapper that is none."""
 
+# ruff: noqa: E501 - programs are data and read best unwrapped
+
 from typing import Any
 
 import pytest
-
 from codemode_runtime.guest import Failed
-from tests.runtime.guest_harness import ToolFailed, run
+
+from tests.runtime.guest_harness import ToolFailed, echo, run
 
 
 def refuse(*_: object) -> object:
     raise ToolFailed(message="refused", code="denied")
 
 
-TOOLS: dict[str, Any] = {"ok": lambda value=None: value, "fail": refuse}
+TOOLS: dict[str, Any] = {"ok": echo, "fail": refuse}
 
 
 @pytest.mark.parametrize(
@@ -39,6 +41,7 @@ CLOSERS = [
 ]  # fmt: skip
 
 
+@pytest.mark.guarantee("wrapper-cannot-be-closed")
 @pytest.mark.parametrize("program", CLOSERS)
 def test_text_that_is_no_function_body_is_a_syntax_error_and_nothing_runs(program: str) -> None:
     for text in (program, "text('ran');\n" + program, program + "\ntext('ran')"):
@@ -117,6 +120,7 @@ POSITIONS = {
 }
 
 
+@pytest.mark.guarantee("positions-are-exact")
 @pytest.mark.parametrize("suspend", ["never", "every_await"])
 @pytest.mark.parametrize("program", POSITIONS)
 def test_positions_are_those_of_the_program_s_own_text(program: str, suspend: Any) -> None:
@@ -136,6 +140,7 @@ def test_a_promise_that_a_timer_settles_is_no_deadlock() -> None:
     assert run("return await new Promise((r) => setTimeout(r, 1e6, 'late'))").value == "late"
 
 
+@pytest.mark.guarantee("no-silent-failure")
 @pytest.mark.parametrize(
     ("program", "kind", "tool"),
     [
@@ -167,7 +172,9 @@ def test_a_promise_that_a_timer_settles_is_no_deadlock() -> None:
         ("await tools.nope()", "exception", False),
     ],
 )  # fmt: skip
-def test_a_failure_nobody_handled_fails_the_run_and_says_whose_it_is(program: str, kind: str, tool: bool) -> None:
+def test_a_failure_nobody_handled_fails_the_run_and_says_whose_it_is(
+    program: str, kind: str, tool: bool
+) -> None:
     failure = run(program, TOOLS).failure
     assert (failure["kind"], failure["tool"]) == (kind, tool)
 
@@ -201,7 +208,9 @@ def test_an_error_s_own_code_is_reported_and_its_getters_are_not_run() -> None:
     assert ran.messages == []
 
 
-@pytest.mark.parametrize("call", ["structuredClone(() => 1)", "atob('*')", "throw new DOMException('m', 'DataCloneError')"])
+@pytest.mark.parametrize(
+    "call", ["structuredClone(() => 1)", "atob('*')", "throw new DOMException('m', 'DataCloneError')"]
+)
 def test_an_uncaught_dom_exception_keeps_its_name_and_position(call: str) -> None:
     error = run(call).failure["error"]
     assert error["name"] in {"DataCloneError", "InvalidCharacterError"}

@@ -3,6 +3,8 @@
 The shapes run in one subprocess, so that a crash is seen and named: `python -m tests.runtime.test_guest_stack`.
 """
 
+# ruff: noqa: E501 - programs are data and read best unwrapped
+
 import json
 import subprocess
 import sys
@@ -11,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from codemode_runtime.guest import Done, Failed, Interrupted, Outcome, Stopped
-from tests.runtime.guest_harness import run
+
+from tests.runtime.guest_harness import always, run
 
 ROOT = Path(__file__).parents[2]
 
@@ -108,11 +110,27 @@ ANY_ERROR = [
     "JSON.parse('['.repeat(5e4) + ']'.repeat(5e4))",
 ]  # fmt: skip
 
-TEXTS = ["(", "[", "{", "!", "`${", "a=>", "f(", "if(1)", "new ", "/*", "'", "async()=>{", "({a:", "- -", "(function(){"]
+TEXTS = [
+    "(",
+    "[",
+    "{",
+    "!",
+    "`${",
+    "a=>",
+    "f(",
+    "if(1)",
+    "new ",
+    "/*",
+    "'",
+    "async()=>{",
+    "({a:",
+    "- -",
+    "(function(){",
+]
 
 
 def outcome_of(program: str) -> str:
-    return describe(run(program, {"t": lambda *_: 1}, seconds=10).outcome)
+    return describe(run(program, {"t": always(1)}, seconds=10).outcome)
 
 
 def describe(outcome: Outcome) -> str:
@@ -149,6 +167,7 @@ def outcomes() -> dict[str, str]:
     return dict(json.loads(line) for line in ran.stdout.splitlines())
 
 
+@pytest.mark.guarantee("recursion-is-catchable")
 @pytest.mark.parametrize("shape", RECURSION)
 def test_deep_recursion_is_a_range_error_the_program_can_catch(shape: str) -> None:
     assert outcomes().get(shape) == "value RangeError"
@@ -170,7 +189,7 @@ def test_a_program_nested_too_deeply_to_parse_fails_before_it_runs(opening: str)
 def test_a_guest_that_overflowed_goes_on_and_can_be_suspended() -> None:
     program = """let caught = 0; const f = () => 1 + f();
       for (let i = 0; i < 20; i++) { try { f(); } catch { caught++; } await tools.call("t"); } return caught"""
-    assert run(program, {"t": lambda *_: 1}, "every_await").value == 20
+    assert run(program, {"t": always(1)}, "every_await").value == 20
 
 
 if __name__ == "__main__":

@@ -1,15 +1,17 @@
 """Output, timers and the small standard library of the guest."""
 
+# ruff: noqa: E501 - programs are data and read best unwrapped
+
 import re
 from typing import Any
 
 import pytest
-
 from codemode_runtime.guest import Failed, Idle
 from codemode_runtime.shapes import Limits, Settlement
-from tests.runtime.guest_harness import Ran, Watched, new_guest, run
 
-TOOLS = {"echo": lambda value=None: value}
+from tests.runtime.guest_harness import Ran, Watched, echo, new_guest, run
+
+TOOLS = {"echo": echo}
 
 
 def value_of(program: str, **options: Any) -> Any:
@@ -17,7 +19,9 @@ def value_of(program: str, **options: Any) -> Any:
 
 
 def test_text_and_json_append_in_call_order() -> None:
-    ran = run('text("a"); json({ b: 1 }); text({ c: [1, undefined] }); text(); json(); text(5n); text(null); return 1')
+    ran = run(
+        'text("a"); json({ b: 1 }); text({ c: [1, undefined] }); text(); json(); text(5n); text(null); return 1'
+    )
     assert ran.messages == [
         {"type": "text", "text": "a"},
         {"type": "json", "value": {"b": 1}},
@@ -95,18 +99,24 @@ def test_timers_left_over_when_the_program_returns_are_dropped() -> None:
 
 @pytest.mark.parametrize("schedule", ["setTimeout", "queueMicrotask"])
 def test_an_exception_in_a_callback_fails_the_run(schedule: str) -> None:
-    ran = run(f"{schedule}(() => {{ throw new RangeError('here') }}); await new Promise((r) => setTimeout(r, 9)); return 1")
+    ran = run(
+        f"{schedule}(() => {{ throw new RangeError('here') }}); await new Promise((r) => setTimeout(r, 9)); return 1"
+    )
     assert ran.failure["kind"] == "exception"
     assert ran.failure["error"]["name"] == "RangeError"
 
 
 def test_a_rejection_in_an_async_timer_callback_is_unhandled() -> None:
-    ran = run("setTimeout(async () => { throw new Error('late') }); await new Promise((r) => setTimeout(r, 9)); return 1")
+    ran = run(
+        "setTimeout(async () => { throw new Error('late') }); await new Promise((r) => setTimeout(r, 9)); return 1"
+    )
     assert ran.failure["kind"] == "unhandled"
 
 
 def test_yield_control_resolves_to_undefined_and_carries_its_reason() -> None:
-    ran = run('const r = await yield_control("need a decision"); await yield_control(); await yield_control({}); return r === undefined')
+    ran = run(
+        'const r = await yield_control("need a decision"); await yield_control(); await yield_control({}); return r === undefined'
+    )
     assert ran.value is True
     assert [m.get("reason") for m in ran.sent("yield")] == ["need a decision", None, None]
 
@@ -189,7 +199,10 @@ queueMicrotask(5) -> TypeError
 @pytest.mark.parametrize("line", FAILURES.strip().splitlines())
 def test_wrong_arguments_throw_the_error_of_the_web(line: str) -> None:
     expression, expected = line.split(" -> ")
-    assert value_of(f"try {{ {expression}; return 'no error'; }} catch (e) {{ return e.name; }}") in expected.split()
+    assert (
+        value_of(f"try {{ {expression}; return 'no error'; }} catch (e) {{ return e.name; }}")
+        in expected.split()
+    )
 
 
 def test_a_streaming_decoder_keeps_its_tail_over_a_suspension() -> None:
@@ -243,7 +256,9 @@ def restored_twice(program: str) -> list[Ran]:
     return found
 
 
-@pytest.mark.parametrize("draw", ["Math.random()", "crypto.randomUUID()", "crypto.getRandomValues(new Uint32Array(4)).join()"])
+@pytest.mark.parametrize(
+    "draw", ["Math.random()", "crypto.randomUUID()", "crypto.getRandomValues(new Uint32Array(4)).join()"]
+)
 def test_restoring_one_delta_twice_draws_different_randomness(draw: str) -> None:
     first, second = restored_twice(f"await tools.call('x'); return {draw}")
     assert first.value != second.value

@@ -1,0 +1,53 @@
+"""Names of servers and tools as programs write them: camelCase, no two alike, none that JavaScript minds. Pure.
+
+`create_issue` becomes `createIssue`, `chrome-devtools` becomes `chromeDevtools`. Whatever a server calls its
+tools, the result is an identifier; a word that is taken or reserved gets a number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+
+from codemode.catalog.names import NOT_FOR_TOOLS, RESERVED_WORDS
+
+# Beside the tools of a server; a tool of such a name gets a number.
+SERVER_MEMBERS = frozenset(("resources", "prompts", "$api"))
+# `then` would make the object a promise to `await`; the others are asked for by the language itself.
+_NEVER = RESERVED_WORDS | (NOT_FOR_TOOLS - {"search", "describe", "call"}) | {"undefined", "NaN", "Infinity"}
+_LONGEST = 80
+_SEPARATORS = re.compile(r"[\W_]+")
+
+
+def camel_case(name: str, fallback: str) -> str:
+    """The identifier a name becomes by itself; `fallback` if it has no letter or digit."""
+    words = [word for word in _SEPARATORS.split(name[: 4 * _LONGEST]) if word]
+    if not words:
+        return fallback
+    first = words[0].lower() if words[0].isupper() else words[0][:1].lower() + words[0][1:]
+    joined = (first + "".join(word[:1].upper() + word[1:] for word in words[1:]))[:_LONGEST]
+    kept = "".join(letter for letter in joined if f"_{letter}".isidentifier())
+    if not kept:
+        return fallback
+    return kept if kept.isidentifier() else f"_{kept}"
+
+
+def assign(
+    names: Iterable[str], *, taken: Collection[str] = (), fallback: str = "tool"
+) -> dict[str, str]:
+    """Name to identifier, the same for the same names in any order.
+
+    A name that is an identifier in this spelling already has the first claim to it.
+    """
+    wanted = {name: camel_case(name, fallback) for name in names}
+    used = {*_NEVER, *taken}
+    found: dict[str, str] = {}
+    numbers: dict[str, int] = {}
+    for name in sorted(wanted, key=lambda name: (wanted[name] != name, name)):
+        identifier = wanted[name]
+        while identifier in used:
+            number = numbers[wanted[name]] = numbers.get(wanted[name], 1) + 1
+            identifier = f"{wanted[name]}{number}"
+        used.add(identifier)
+        found[name] = identifier
+    return found

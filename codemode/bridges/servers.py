@@ -1,0 +1,199 @@
+"""The `mcpServers` object that MCP hosts share, read and checked: from Python, a file, or another host's file. Pure
+but for reading that file.
+
+Keys that only other hosts know are ignored with a warning; one that looks like a misspelling of ours is refused.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from codemode.config import ConfigError, read_document
+from codemode.config.rules import Flag, Number, OneOf, shown
+from codemode.nearest import did_you_mean
+
+_log = logging.getLogger("codemode.mcp")
+
+_KEYS = (
+    "type", "command", "args", "env", "cwd", "url", "headers", "allow", "exclude", "timeoutMs",
+    "connectTimeoutMs", "concurrency", "connect", "disabled",
+)  # fmt: skip
+_FOREIGN = frozenset(("timeout", "autoApprove", "alwaysAllow", "description", "trust", "icon", "metadata"))
+_HTTP_TYPES = ("http", "streamable-http", "streamableHttp", "streamable_http")
+_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Stdio:
+    """A child process. It gets a few harmless variables of ours and those named in `env`, nothing else."""
+
+    command: str
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    cwd: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Http:
+    """Streamable HTTP."""
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    name: str
+    transport: Stdio | Http
+    allow: tuple[str, ...] = ("*",)
+    exclude: tuple[str, ...] = ()
+    timeout_ms: int = 300_000
+    connect_timeout_ms: int = 20_000
+    concurrency: int = 16
+    is_eager: bool = True
+
+    def offers(self, tool: str) -> bool:
+        """Whether a tool of this name is one the user wants. Exclusion wins."""
+        return _matches(tool, self.allow) and not self.excludes(tool)
+
+    def excludes(self, name: str) -> bool:
+        return _matches(name, self.exclude)
+
+
+def read_servers(given: object) -> tuple[Server, ...]:
+    """From the object with `mcpServers` in it, or the path of a file with one. Raises ConfigError."""
+    if given is None:
+        return ()
+    where = "mcp"
+    if isinstance(given, str | Path):
+        where, given = os.fspath(given), read_document(given)
+    if not isinstance(given, Mapping):
+        raise ConfigError(where, f"must be an object with mcpServers, or the path of a file, not {shown(given)}.")
+    servers = _section(where, cast("Mapping[str, object]", given))
+    found = [_read_server(str(name), entry) for name, entry in servers.items()]
+    return tuple(server for server in found if server is not None)
+
+
+def _section(where: str, document: Mapping[str, object]) -> Mapping[str, object]:
+    """A host's own file has other sections too; they are not ours to judge."""
+    inner = document.get("mcp")
+    holder = document
+    if "mcpServers" not in document and isinstance(inner, Mapping):
+        holder = cast("Mapping[str, object]", inner)
+    if "mcpServers" not in holder:
+        raise ConfigError(where, "has no mcpServers object.")
+    servers = holder["mcpServers"]
+    if not isinstance(servers, Mapping):
+        raise ConfigError("mcpServers", f"must be an object of servers by name, not {shown(servers)}.")
+    return cast("Mapping[str, object]", servers)
+
+
+def _read_server(name: str, entry: object) -> Server | None:
+    key = f"mcpServers.{name[:80]}"
+    if not name or ":" in name or len(name) > 128:
+        raise ConfigError(key, "a server's name has 1 to 128 characters and no colon.")
+    if not isinstance(entry, Mapping):
+        raise ConfigError(key, f"must be an object, not {shown(entry)}.")
+    fields = cast("Mapping[str, object]", entry)
+    _check_keys(key, fields)
+    if Flag().read(f"{key}.disabled", fields.get("disabled", False)):
+        return None
+    return Server(
+        name,
+        _read_transport(key, fields),
+        _texts(f"{key}.allow", fields.get("allow", ("*",))),
+        _texts(f"{key}.exclude", fields.get("exclude", ())),
+        Number(1, 3_600_000).read(f"{key}.timeoutMs", fields.get("timeoutMs", Server.timeout_ms)),
+        Number(1, 600_000).read(
+            f"{key}.connectTimeoutMs", fields.get("connectTimeoutMs", Server.connect_timeout_ms)
+        ),
+        Number(1, 1024).read(f"{key}.concurrency", fields.get("concurrency", Server.concurrency)),
+        OneOf(("eager", "lazy")).read(f"{key}.connect", fields.get("connect", "eager")) == "eager",
+    )
+
+
+def _check_keys(key: str, fields: Mapping[str, object]) -> None:
+    for name in fields:
+        if name in _KEYS:
+            continue
+        hint = "" if name in _FOREIGN else did_you_mean(name, _KEYS)
+        if hint:
+            raise ConfigError(f"{key}.{name[:80]}", f"unknown key.{hint} Allowed: {', '.join(_KEYS)}.")
+        _log.warning("%s.%s is not a key of this engine; it is ignored", key, name[:80])
+
+
+def _read_transport(key: str, fields: Mapping[str, object]) -> Stdio | Http:
+    kind = OneOf(("stdio", *_HTTP_TYPES)).read(f"{key}.type", fields["type"]) if "type" in fields else None
+    has_command, has_url = "command" in fields, "url" in fields
+    if has_command == has_url:
+        both = "both of them" if has_command else "neither"
+        raise ConfigError(key, f"needs a command (stdio) or a url (streamable HTTP), and has {both}.")
+    if kind is not None and has_command != (kind == "stdio"):
+        raise ConfigError(f"{key}.type", f'is "{kind}", which does not go with {"command" if has_command else "url"}.')
+    if has_command:
+        cwd = fields.get("cwd")
+        return Stdio(
+            _text(f"{key}.command", fields["command"]),
+            _texts(f"{key}.args", fields.get("args", ())),
+            _pairs(f"{key}.env", fields.get("env", {})),
+            None if cwd is None else _text(f"{key}.cwd", cwd),
+        )
+    url = _text(f"{key}.url", fields["url"])
+    if not url.startswith(("http://", "https://")):
+        raise ConfigError(f"{key}.url", "must start with http:// or https://.")
+    return Http(url, _pairs(f"{key}.headers", fields.get("headers", {})))
+
+
+def _text(key: str, value: object) -> str:
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise ConfigError(key, f"must be a non-empty string, not {shown(value)}.")
+    return _expand(key, value)
+
+
+def _texts(key: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        raise ConfigError(key, f"must be a list of strings, not {shown(value)}.")
+    items = cast("list[object]", value)
+    return tuple(_string(f"{key}[{at}]", item) for at, item in enumerate(items))
+
+
+def _pairs(key: str, value: object) -> dict[str, str]:
+    if not isinstance(value, Mapping):
+        raise ConfigError(key, f"must be an object of strings, not {shown(value)}.")
+    items = cast("Mapping[str, Any]", value).items()
+    return {str(name): _string(f"{key}.{name}", text) for name, text in items}
+
+
+def _string(key: str, value: object) -> str:
+    """May be empty; the value of a secret is never quoted."""
+    if not isinstance(value, str) or "\0" in value:
+        raise ConfigError(key, "must be a string.")
+    return _expand(key, value)
+
+
+def _expand(key: str, text: str) -> str:
+    """`${NAME}`, `${env:NAME}` and `${NAME:-otherwise}`, as other hosts have them in their files."""
+
+    def variable(found: re.Match[str]) -> str:
+        name, otherwise = found.group(1), found.group(2)
+        value = os.environ.get(name, otherwise)
+        if value is None:
+            raise ConfigError(key, f"names the environment variable {name}, which is not set.")
+        return value
+
+    return _VARIABLE.sub(variable, text)
+
+
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(_pattern(pattern).fullmatch(name) for pattern in patterns)
+
+
+def _pattern(pattern: str) -> re.Pattern[str]:
+    """`*` stands for anything; case does not matter. re keeps the compiled ones."""
+    return re.compile(".*".join(map(re.escape, pattern.split("*"))), re.IGNORECASE | re.DOTALL)

@@ -1,0 +1,79 @@
+"""The words of TypeScript declarations: literals, keys and comments made of text that nobody vouches for. Pure.
+
+Whatever goes in, what comes out is one token (or one comment) of TypeScript and bounded in size.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any, cast
+
+from codemode.catalog.names import RESERVED_WORDS
+
+LONGEST_KEY = 200
+_LONGEST_LITERAL = 200
+_LITERAL_PARTS = 20
+_PLAIN = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
+# Legal as bare keys to the language, but parsers of declarations take some of them for modifiers.
+_MODIFIERS = frozenset(
+    ["abstract", "accessor", "as", "async", "asserts", "declare", "from", "get", "global", "infer", "is", "keyof", "module", "namespace", "new", "of", "out", "override", "readonly", "require", "satisfies", "set", "static", "type", "unique"]
+)
+
+
+def key(name: str) -> str:
+    """A property's name, bare where that is safe."""
+    if _PLAIN.fullmatch(name) and name not in RESERVED_WORDS and name not in _MODIFIERS:
+        return name
+    return quoted(name)
+
+
+def quoted(text: str) -> str:
+    """A string literal. Letters stay readable; what does not print is escaped."""
+    return "".join(
+        letter if letter.isprintable() else _escaped(letter) for letter in json.dumps(text, ensure_ascii=False)
+    )
+
+
+def literal(value: Any, depth: int = 0) -> str:
+    """The type of exactly this JSON value, or the kind of value it is where that would be long."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            text = str(value)
+            return text if math.isfinite(value) and len(text) <= 20 else "number"
+        case str():
+            return quoted(value) if len(value) <= _LONGEST_LITERAL else "string"
+        case list() if depth < 4 and len(cast("list[Any]", value)) <= _LITERAL_PARTS:
+            return f"[{', '.join(literal(item, depth + 1) for item in cast('list[Any]', value))}]"
+        case dict() if depth < 4 and len(cast("dict[str, Any]", value)) <= _LITERAL_PARTS:
+            items = cast("dict[str, Any]", value).items()
+            kept = [f"{key(name)}: {literal(item, depth + 1)}" for name, item in items if len(name) <= LONGEST_KEY]
+            return f"{{ {'; '.join(kept)} }}" if kept else "{}"
+        case list():
+            return "unknown[]"
+        case _:
+            return "Record<string, unknown>"
+
+
+def one_line(text: str, longest: int) -> str:
+    """Printable, without line breaks, and cut."""
+    text = " ".join("".join(letter if letter.isprintable() else " " for letter in text[: 4 * longest]).split())
+    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+
+
+def comment(text: str, indent: str) -> str:
+    """A doc comment on a line of its own, which nothing in the text can end; empty for no text."""
+    return f"{indent}/** {text.replace('*/', '*\\/')} */\n" if text else ""
+
+
+def _escaped(letter: str) -> str:
+    code = ord(letter)
+    if code <= 0xFFFF:
+        return f"\\u{code:04x}"
+    high, low = divmod(code - 0x10000, 0x400)
+    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"

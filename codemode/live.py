@@ -1,0 +1,107 @@
+"""The runs that this process knows: finding one for a caller, ending one for good, purging what is old."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+
+from codemode_snapshots import Scope, StoreUnavailable, Tombstone
+
+from codemode.admission import Admission
+from codemode.contract import Failed
+from codemode.inputs import busy_run, same_caller, unknown_run
+from codemode.leg import Services
+from codemode.meter import RunMeter, Tally
+from codemode.resume import ended
+from codemode.run import Run, RunState
+
+_log = logging.getLogger("codemode.engine")
+
+
+class LiveRuns:
+    """Running ones, and suspended ones whose calls go on here. Others are only in the store."""
+
+    def __init__(self, services: Services, admission: Admission, tally: Tally) -> None:
+        self._services = services
+        self._suspensions = services.suspensions
+        self._admission = admission
+        self._tally = tally
+        self._by_id: dict[str, Run] = {}
+
+    def add(self, run: Run) -> None:
+        self._by_id[run.id] = run
+
+    def drop(self, run: Run) -> None:
+        self._by_id.pop(run.id, None)
+
+    def get(self, run_id: str) -> Run | None:
+        return self._by_id.get(run_id)
+
+    def all(self) -> list[Run]:
+        return list(self._by_id.values())
+
+    def clear(self) -> None:
+        self._by_id.clear()
+
+    async def find(self, run_id: str, caller: Scope) -> Run | Failed:
+        """The suspended run, here or in the store. To anybody outside its scope it does not exist."""
+        run = self._by_id.get(run_id)
+        if run is not None:
+            if not same_caller(run.scope, caller):
+                raise unknown_run()
+            if run.leg is not None or run.state is not RunState.WAITING:
+                raise busy_run()
+            return run
+        found = await self._suspensions.find(run_id)
+        if found is None or not same_caller(
+            found.scope if isinstance(found, Tombstone) else found.label.scope, caller
+        ):
+            raise unknown_run()
+        if isinstance(found, Tombstone):
+            return ended(found.ending)
+        if run_id in self._by_id:
+            raise busy_run()
+        environment = self._admission.environment((), found.label.scope.agent, None, None)
+        adopted = Run(run_id, found.label.scope, environment, RunMeter(self._tally))
+        adopted.meter = None
+        adopted.state = RunState.WAITING
+        adopted.expires_ms = found.label.expires_at_ms
+        adopted.is_adopted = True
+        self._by_id[run_id] = adopted
+        return adopted
+
+    async def abort(self, run: Run, reason: str) -> None:
+        run.aborted = reason
+        leg = run.leg
+        if leg is not None:
+            leg.cancel()
+            await asyncio.gather(leg, return_exceptions=True)
+        await self.abandon(run, reason, leave="aborted")
+
+    async def abandon(self, run: Run, reason: str, leave: str | None = None) -> None:
+        """The run is over in this process: its work is stopped, its snapshot deleted."""
+        if not run.has_ended:
+            _log.debug("run %s is abandoned: %s", run.id, reason)
+            run.move(RunState.ABORTED)
+            self._services.tell_end(run, "aborted" if leave else "internal_error")
+        self._by_id.pop(run.id, None)
+        await run.cancel_work()
+        with contextlib.suppress(StoreUnavailable):
+            await self._suspensions.end(run.id, leave=leave)
+
+    async def expire(self) -> int:
+        """Purges what is past its time; the engine does this by itself. How many runs ended."""
+        try:
+            ended = await self._suspensions.expire()
+        except StoreUnavailable as error:
+            _log.warning("expired runs could not be purged: %s", error)
+            return 0
+        for stone in ended:
+            run = self._by_id.pop(stone.run_id, None)
+            if run is not None and run.state is RunState.WAITING:
+                run.move(RunState.EXPIRED)
+                self._services.tell_end(run, "snapshot_expired")
+                await run.cancel_work()
+                run.wake()
+        return len(ended)

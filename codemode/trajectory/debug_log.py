@@ -1,0 +1,71 @@
+"""The debug log: CODEMODE_DEBUG=1 makes the engine tell what it does, through standard logging.
+
+Lines say what happened to which run, in identifiers, codes, sizes and shapes: never a program, an argument, a
+result, an output or a value of the environment. Without the variable nothing is configured and nothing printed.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import traceback
+from types import TracebackType
+
+from codemode.trajectory.escape import plain
+
+logging.getLogger("codemode").addHandler(logging.NullHandler())
+
+_LONGEST_FIELD = 300
+_ExceptionInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+
+
+def note(log: logging.Logger, event: str, run_id: str, **fields: object) -> None:
+    """One line, `event run=… key=value`; handlers that want data find it as `codemode` on the record."""
+    if not log.isEnabledFor(logging.DEBUG):
+        return
+    said = {"run": run_id, **{key: value for key, value in fields.items() if value not in (None, "")}}
+    words = " ".join(f"{key}={plain(str(value))[:_LONGEST_FIELD]}" for key, value in said.items())
+    log.debug("%s %s", event, words, extra={"codemode": {"event": event, **said}})
+
+
+def configure_if_asked() -> None:
+    """For the engine's start. A host that handles the records itself keeps doing so, and alone."""
+    if os.environ.get("CODEMODE_DEBUG") != "1":
+        return
+    logger = logging.getLogger("codemode")
+    logger.setLevel(logging.DEBUG)
+    for name in ("codemode.executor", "codemode.tools"):
+        inner = logging.getLogger(name)
+        if not any(isinstance(found, _Discreet) for found in inner.filters):
+            inner.addFilter(_Discreet())
+    handled = logging.getLogger().handlers or [
+        found for found in logger.handlers if not isinstance(found, logging.NullHandler)
+    ]
+    if not handled:
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(_Formatter("%(asctime)s %(name)s %(message)s"))
+        logger.addHandler(handler)
+
+
+def where(error: BaseException) -> str:
+    """Its type and place. A message may hold what the tool was given."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}{place}"
+
+
+class _Discreet(logging.Filter):
+    """A tool's failure in the debug log is its type and place, whoever handles the record."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        if record.levelno == logging.DEBUG and error is not None:
+            record.msg, record.args = f"{record.getMessage()}: {where(error)}", ()
+            record.exc_info = record.exc_text = None
+        return True
+
+
+class _Formatter(logging.Formatter):
+    def formatException(self, ei: _ExceptionInfo) -> str:
+        return where(ei[1]) if ei[1] is not None else ""

@@ -1,0 +1,59 @@
+"""Reading an exported trajectory again. One refusal for whatever is none; nothing in it is ever run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from codemode.trajectory.shapes import VERSION, SessionTrajectory, Trajectory
+
+_LARGEST_BYTES = 64 << 20
+
+
+class TrajectoryRefused(Exception):
+    """The bytes are no trajectory that this version knows; nothing of them was used."""
+
+    code = "trajectory_refused"
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"This is no trajectory that can be read: {why}.")
+
+
+class _Head(msgspec.Struct):
+    format: str
+    version: int
+
+
+_decoder: msgspec.json.Decoder[Trajectory | SessionTrajectory] = msgspec.json.Decoder(
+    Trajectory | SessionTrajectory
+)
+_head_decoder = msgspec.json.Decoder(_Head)
+
+
+def load_trajectory(path: str | Path) -> Trajectory | SessionTrajectory:
+    """Raises TrajectoryRefused, also for a file that cannot be read."""
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(_LARGEST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise TrajectoryRefused(f"the file cannot be opened ({type(error).__name__})") from error
+    return read_trajectory(data)
+
+
+def read_trajectory(data: bytes) -> Trajectory | SessionTrajectory:
+    """Fields that this version does not know are left out; another version is refused. Raises
+    TrajectoryRefused."""
+    if len(data) > _LARGEST_BYTES:
+        raise TrajectoryRefused(f"it has more than {_LARGEST_BYTES} bytes")
+    try:
+        head = _head_decoder.decode(data)
+        if head.version != VERSION:
+            raise TrajectoryRefused(f"it has version {head.version}, and only {VERSION} is known")
+        found = _decoder.decode(data)
+    except (msgspec.MsgspecError, RecursionError, ValueError) as error:
+        raise TrajectoryRefused(str(error)[:200] or type(error).__name__) from error
+    runs = found.runs if isinstance(found, SessionTrajectory) else ()
+    if any(run.version != VERSION for run in runs):
+        raise TrajectoryRefused("one of its runs has another version")
+    return found

@@ -1,0 +1,79 @@
+"""What of a run's data goes into its trace: by default only its shape, more only as the host decided before.
+
+`redact=True` keeps types, sizes and the names of arguments; `redact=False` the values themselves; a function
+decides for each value what is recorded in its place. Bounded, because a trace is stored with every snapshot.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+
+from codemode.telemetry import redact
+from codemode.trajectory.shapes import Content, Redaction
+
+_log = logging.getLogger("codemode.trajectory")
+
+LARGEST_VALUE_BYTES = 64 << 10
+PartKind = Literal["program", "input", "result", "output", "value"]
+_TYPES = {"{": "object", "[": "array", '"': "string", "t": "boolean", "f": "boolean", "n": "null"}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One value on its way into a trace. `tool` is the catalog id, empty for the program's own."""
+
+    kind: PartKind
+    tool: str
+    value: Any
+
+
+Redactor = Callable[[Part], Any]
+
+
+class Recording:
+    """`redact`: True, False, or a function from a Part to what is recorded for it."""
+
+    def __init__(self, redact: bool | Redactor = True) -> None:
+        self._redactor = None if isinstance(redact, bool) else redact
+        self.redaction: Redaction = "custom" if callable(redact) else "shape" if redact else "none"
+
+    @property
+    def keeps_values(self) -> bool:
+        return self.redaction != "shape"
+
+    def take(self, kind: PartKind, tool: str, data: bytes) -> bytes | None:
+        """The JSON to record for a value given as JSON; None where only the shape is."""
+        if not self.keeps_values or len(data) > LARGEST_VALUE_BYTES:
+            return None
+        if self._redactor is None:
+            return bytes(data)
+        try:
+            taken = msgspec.json.encode(self._redactor(Part(kind, tool, msgspec.json.decode(data))))
+        except Exception as error:  # the host's function: whatever it does, nothing unredacted is recorded
+            _log.error("the redactor failed for a %s: %s", kind, type(error).__name__)
+            return None
+        return taken if len(taken) <= LARGEST_VALUE_BYTES else None
+
+
+def type_of(data: bytes) -> str:
+    """Of a value as JSON, by its first character: looking at it costs the same however large it is."""
+    first = chr(data[0]) if data else "n"
+    return _TYPES.get(first, "number")
+
+
+def shape_of(data: bytes) -> Content:
+    """Without its bytes, so that calls of one kind share a shape."""
+    if len(data) > LARGEST_VALUE_BYTES:
+        return {"type": type_of(data)}
+    try:
+        found = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError):
+        return {"type": "other"}
+    shape = redact(found)
+    del shape["bytes"]
+    return shape

@@ -1,0 +1,108 @@
+"""The whole story: a program calls tools, is suspended on a slow one, and survives the death of its engine.
+
+`python examples/demo.py` starts this file again as two host processes, one after the other, on one SQLite file.
+The first engine runs the program until only a slow tool is left, stores it, and is killed with SIGKILL. The
+second finds the run in the file, and `wait` goes on at the very `await` where it stopped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from codemode import Engine, Waiting, tool
+
+PROGRAM = """\
+interface Order { id: string; cents: number }
+const orders: Order[] = await tools.list_orders({ customer: "Ada" });
+const checks = await Promise.all(orders.map((o: Order) => tools.check_stock({ id: o.id })));
+const total = orders.reduce((sum, order) => sum + order.cents, 0);
+text(`${orders.length} orders, ${checks.filter(Boolean).length} in stock, ${total} cents`);
+const shipped = await tools.book_courier({ orders: orders.map((o) => o.id) });   // slow: a courier company
+return { total, shipped };
+"""
+
+
+@tool
+async def list_orders(customer: str) -> list[dict[str, str | int]]:
+    """All open orders of a customer."""
+    return [{"id": f"{customer}-1", "cents": 1250}, {"id": f"{customer}-2", "cents": 990}]
+
+
+@tool
+def check_stock(id: str) -> bool:
+    """Whether an order can be shipped. A plain function: it runs in a thread."""
+    return id.endswith("1")
+
+
+@tool(idempotent=True)
+async def book_courier(orders: list[str]) -> dict[str, str | int]:
+    """Books a courier. Safe to repeat with the same key, so a restarted engine may run it again."""
+    if "DEMO_SLOW" in os.environ:
+        await asyncio.sleep(3600)
+    return {"courier": "bike", "parcels": len(orders)}
+
+
+def engine(store: Path) -> Engine:
+    return Engine([list_orders, check_stock, book_courier], {"enabled": True, "timeoutMs": 300}, store=store)
+
+
+async def first(store: Path) -> None:
+    async with engine(store) as host:
+        say(f"engine started, {host.health()['status']}")
+        began = time.perf_counter()
+        result = await host.exec(PROGRAM, language="typescript", session="demo")
+        assert isinstance(result, Waiting), result
+        for item in result.output:
+            say(f"output: {item.text if item.type == 'text' else item.value}")
+        for call in result.telemetry.calls:
+            say(f"call {call.id}: {call.name:13} {call.status:8} {call.ms:7.2f} ms")
+        snapshot = result.telemetry.snapshot
+        assert snapshot is not None
+        say(f"exec returned `waiting` after {(time.perf_counter() - began) * 1000:.0f} ms")
+        say(
+            f"the VM, frozen at its last await: {snapshot.bytes:,} bytes, captured in {snapshot.capture_us} µs"
+        )
+        say(f"kill -9 {os.getpid()}: the engine, its workers and the running tool are gone")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+async def second(store: Path) -> None:
+    async with engine(store) as host:
+        (found,) = await host.runs()
+        say(f"a new engine finds {found['runId']}: {found['bytes']:,} bytes in {store.name}")
+        result = await host.wait(found["runId"], session="demo")
+        snapshot = result.telemetry.snapshot
+        assert snapshot is not None
+        say(f"restored in {snapshot.restore_us} µs; the interrupted call ran again, with the same key")
+        say(f"{result.status}: {result.to_dict().get('value')}")
+
+
+def say(text: str) -> None:
+    print(f"  host {os.getpid()}  {text}", flush=True)
+
+
+def main() -> None:
+    print(f"The model's program, TypeScript:\n\n{PROGRAM}")
+    with tempfile.TemporaryDirectory() as folder:
+        store = str(Path(folder) / "runs.sqlite")
+        slow = {**os.environ, "DEMO_SLOW": "1"}
+        died = subprocess.run([sys.executable, __file__, "first", store], env=slow, check=False)
+        assert died.returncode == -signal.SIGKILL, died.returncode
+        subprocess.run([sys.executable, __file__, "second", store], check=True)
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["first", path]:
+            asyncio.run(first(Path(path)))
+        case ["second", path]:
+            asyncio.run(second(Path(path)))
+        case _:
+            main()

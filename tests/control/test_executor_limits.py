@@ -1,0 +1,175 @@
+"""Time-outs, concurrency and cancellation: tools end, and are waited for."""
+
+import asyncio
+import threading
+from typing import Any
+
+from codemode.catalog import Catalog
+from codemode.executor import AuditEvent, CallRequest, Executor, Failed, Gates, Ok
+from codemode.tools import CallContext, tool
+
+
+def test_a_tool_over_its_time_is_cancelled_and_joined() -> None:
+    ended: list[bool] = []
+
+    @tool(timeout_ms=20)
+    async def sleep(context: CallContext) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(context.aborted)
+
+    result = asyncio.run(Executor(Catalog([sleep])).call(CallRequest("sleep")))
+
+    assert result == Failed("timeout", "ToolTimeout", "sleep did not end within 0.02 s")
+    assert ended == [True]
+
+
+def test_a_sync_tool_over_its_time_hears_of_it_and_is_joined() -> None:
+    ended: list[str] = []
+
+    @tool(timeout_ms=20)
+    def spin(context: CallContext) -> None:
+        context.abort.wait()
+        ended.append(threading.current_thread().name)
+
+    result = asyncio.run(Executor(Catalog([spin])).call(CallRequest("spin")))
+
+    assert isinstance(result, Failed)
+    assert result.code == "timeout"
+    assert ended == ["codemode-tool-spin"]
+
+
+def test_a_sync_tool_that_does_not_listen_is_left_behind() -> None:
+    release = threading.Event()
+    threads: list[threading.Thread] = []
+
+    @tool(timeout_ms=20)
+    def deaf() -> None:
+        threads.append(threading.current_thread())
+        release.wait()
+
+    result = asyncio.run(Executor(Catalog([deaf])).call(CallRequest("deaf")))
+    release.set()
+    threads[0].join(10)
+
+    assert isinstance(result, Failed)
+    assert result.code == "timeout"
+    assert not threads[0].is_alive()
+    assert threads[0].daemon
+
+
+def test_a_time_out_in_the_tool_itself_is_the_tools_error() -> None:
+    @tool
+    async def fetch() -> None:
+        raise TimeoutError("the printer does not answer")
+
+    result = asyncio.run(Executor(Catalog([fetch])).call(CallRequest("fetch")))
+
+    assert result == Failed("tool_error", "TimeoutError", "the printer does not answer")
+
+
+def test_a_tool_that_cancels_itself_is_the_tools_error() -> None:
+    @tool
+    async def quit_early() -> None:
+        raise asyncio.CancelledError
+
+    result = asyncio.run(Executor(Catalog([quit_early])).call(CallRequest("quit_early")))
+
+    assert result == Failed("tool_error", "CancelledError", "quit_early cancelled itself")
+
+
+def test_cancelling_a_call_cancels_the_tool_joins_it_and_is_audited() -> None:
+    steps: list[str] = []
+    audited: list[AuditEvent] = []
+
+    async def main() -> None:
+        started = asyncio.Event()
+
+        @tool
+        async def wait_long(context: CallContext) -> None:
+            started.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await asyncio.sleep(0)
+                steps.append(f"tool ended, aborted: {context.aborted}")
+
+        executor = Executor(Catalog([wait_long]), audit=audited.append)
+        running = asyncio.create_task(executor.call(CallRequest("wait_long")))
+        await started.wait()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        steps.append(f"call cancelled: {running.cancelled()}")
+        steps.append(f"tasks left: {len(asyncio.all_tasks()) - 1}")
+
+    asyncio.run(main())
+
+    assert steps == ["tool ended, aborted: True", "call cancelled: True", "tasks left: 0"]
+    assert [(event.tool, event.outcome, event.code) for event in audited] == [
+        ("wait_long", "aborted", "aborted")
+    ]
+
+
+def test_a_call_can_be_cancelled_while_somebody_thinks_about_its_approval() -> None:
+    runs: list[str] = []
+
+    async def main() -> None:
+        asked = asyncio.Event()
+
+        @tool(requires_approval=True)
+        async def pay() -> None:
+            runs.append("paid")
+
+        async def approve(request: Any) -> bool:
+            asked.set()
+            await asyncio.Event().wait()
+            return True
+
+        running = asyncio.create_task(Executor(Catalog([pay]), approve=approve).call(CallRequest("pay")))
+        await asked.wait()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        assert running.cancelled()
+
+    asyncio.run(main())
+
+    assert runs == []
+
+
+def test_no_more_calls_of_a_tool_run_at_once_than_it_allows_over_all_runs() -> None:
+    running = 0
+    most = 0
+
+    @tool(concurrency=2)
+    async def work() -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        running -= 1
+
+    async def main() -> list[Any]:
+        gates = Gates()
+        executors = [Executor(Catalog([work]), gates=gates) for _ in range(3)]
+        calls = [executor.call(CallRequest("work")) for executor in executors for _ in range(4)]
+        return list(await asyncio.gather(*calls))
+
+    assert asyncio.run(main()) == [Ok(b"null")] * 12
+    assert most == 2
+
+
+def test_many_slow_sync_tools_run_side_by_side() -> None:
+    """More than a default thread pool would allow: each waits until all have begun."""
+    together = threading.Barrier(40, timeout=30)
+
+    @tool
+    def meet() -> int:
+        return together.wait() >= 0
+
+    async def main() -> list[Any]:
+        executor = Executor(Catalog([meet]))
+        return list(await asyncio.gather(*(executor.call(CallRequest("meet")) for _ in range(40))))
+
+    assert asyncio.run(main()) == [Ok(b"true")] * 40
