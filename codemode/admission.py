@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from codemode.bridges import Library, McpBridge
 from codemode.catalog import Catalog
 from codemode.config import CodeModeConfig
 from codemode.environment import Environment
-from codemode.executor import Approve, Audit, BeforeToolCall, Executor, Gates, HookChain
+from codemode.executor import Approve, Audit, BeforeToolCall, CallUpdate, Executor, Gates, HookChain
 from codemode.inputs import ExecInput, InputRefused, read_exec
+from codemode.namespaces import NamespaceContext, NamespaceRegistry, ScopeRefused, Scopes
 from codemode.policy import Policy
+from codemode.runs import Run
 from codemode.tools import CallContext, Tool
 
 _KEPT_ENVIRONMENTS = 64
@@ -27,6 +30,8 @@ class Admission:
         hooks: Any,
         approve: Approve | None,
         audit: Audit | None,
+        on_update: Callable[[CallUpdate], None] | None,
+        mcp: McpBridge,
     ) -> None:
         self._config = config
         self._tools = tools
@@ -34,18 +39,31 @@ class Admission:
         self._hooks = HookChain(hooks)
         self._approve = approve
         self._audit = audit
+        self._on_update = on_update
+        self._mcp = mcp
+        self.namespaces = NamespaceRegistry()
         self._gates = Gates()
         self._environments: dict[tuple[str, str | None, str | None], Environment] = {}
+        self._environments_version = 0
         Catalog(tools)  # two tools under one id are said now, not at the first run
+
+    async def prepare(self) -> None:
+        """Before `environment`: servers that are connected late are connected now."""
+        await self._mcp.prepare()
 
     def environment(
         self, own: tuple[Tool, ...], agent: str, provider: str | None, model: str | None
     ) -> Environment:
-        """The catalog under the policy. Kept ones are made of the engine's own tools, which never change."""
+        """The catalog under the policy. Kept ones are made of the engine's own tools, which never change,
+        and of the servers' tools, until those change."""
+        if self._mcp.version != self._environments_version:
+            self._environments.clear()
+            self._environments_version = self._mcp.version
         key = (agent, provider, model)
         found = None if own else self._environments.get(key)
         if found is None:
-            resolved = self._policy.resolve((*self._tools, *own), agent=agent, provider=provider, model=model)
+            tools = (*self._tools, *self._mcp.tools, *own)
+            resolved = self._policy.resolve(tools, agent=agent, provider=provider, model=model)
             found = self._make(Catalog(resolved.tools))
             if not own and len(self._environments) < _KEPT_ENVIRONMENTS:
                 self._environments[key] = found
@@ -53,9 +71,32 @@ class Admission:
 
     def _make(self, catalog: Catalog) -> Environment:
         executor = Executor(
-            catalog, hooks=self._hooks, approve=self._approve, audit=self._audit, gates=self._gates
+            catalog,
+            hooks=self._hooks,
+            approve=self._approve,
+            audit=self._audit,
+            on_update=self._on_update,
+            gates=self._gates,
         )
-        return Environment(catalog, executor)
+        return Environment(catalog, executor, Library(catalog.tools, self._mcp.names))
+
+    def furnish(self, run: Run) -> None:
+        """Gives a run its own namespaces, if any are visible. Raises InputRefused."""
+        visible = self.namespaces.visible(run.environment.catalog)
+        if not visible:
+            return
+        context = NamespaceContext(
+            agent_id=run.scope.agent,
+            session_id=run.scope.session,
+            session_key="" if run.host_context is None else run.host_context.session_key,
+            run_id=run.id,
+            config=self._config.to_dict(),
+            is_aborted=lambda: run.aborted is not None,
+        )
+        try:
+            run.environment = run.environment.with_scopes(Scopes(visible, context))
+        except ScopeRefused as refused:
+            raise InputRefused("invalid_config", str(refused)) from refused
 
     async def ask_hooks(self, program: ExecInput, context: CallContext | None) -> ExecInput:
         """The host's rules about exec itself, which they can tell by its kind from a shell of that name.

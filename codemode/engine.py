@@ -19,28 +19,27 @@ from codemode_snapshots import RunMeta, StoreLimits
 
 from codemode import events
 from codemode.admission import Admission
+from codemode.bridges import McpBridge, Questions, read_servers
 from codemode.config import CodeModeConfig, EngineSettings, load_config, load_settings
 from codemode.contract import CodeModeResult, Failed, failed
 from codemode.error_codes import ErrorCode
 from codemode.events import EventHub, Subscription
 from codemode.executor import Approve, Audit, Decision
-from codemode.inputs import (
-    InputRefused,
-    read_exec,
-    read_scope,
-    read_wait,
-    same_caller,
-)
+from codemode.inputs import InputRefused, read_exec, read_scope, read_wait, same_caller
 from codemode.leg import Leg, Services
 from codemode.live import LiveRuns
 from codemode.meter import RunMeter, Tally
+from codemode.namespaces import Namespace
 from codemode.nested import NestedWork
 from codemode.report import describe_run, health_of, stats_of
 from codemode.resume import Resumption
-from codemode.run import Run, RunState, new_run_id, wall_ms
+from codemode.runs import Run, RunState, new_run_id, wall_ms
 from codemode.supervisor import Supervisor, SupervisorSettings
 from codemode.suspension import Suspensions
 from codemode.tools import CallContext, as_tools
+from codemode.trajectory import Recording, Redactor, SessionTrajectory, Trajectory
+from codemode.trajectory.debug_log import configure_if_asked
+from codemode.trajectory.kept import Trajectories
 from codemode.worker_errors import SupervisorError
 
 _log = logging.getLogger("codemode.engine")
@@ -59,22 +58,35 @@ class Engine:
         settings: EngineSettings | Mapping[str, Any] | None = None,
         store: str | Path | None = None,
         store_key: bytes | None = None,
+        mcp: Mapping[str, Any] | str | Path | None = None,
         policy: Mapping[str, Any] | None = None,
         hooks: Any = None,
         approve: Approve | None = None,
         audit: Audit | None = None,
+        redact: bool | Redactor = True,
     ) -> None:
-        """Raises ConfigError for a configuration or tool that cannot be used."""
+        """Raises ConfigError for a configuration or tool that cannot be used.
+
+        `redact` is for trajectories: True keeps shapes, False values, a function decides for each of them.
+        """
+        configure_if_asked()
         self.config: CodeModeConfig = load_config(config, overlay=agent_config)
         self.settings: EngineSettings = load_settings(settings)
         self._tools = tuple(as_tools(tools))
-        self._admission = Admission(self.config, self._tools, policy, hooks, approve, audit)
-        self._tally = Tally()
         self._hub = EventHub()
+        questions = Questions(lambda run_id: self._runs.get(run_id), approve)
+        self._mcp = McpBridge(read_servers(mcp), questions.ask)
+        self._admission = Admission(
+            self.config, self._tools, policy, hooks, approve, audit, self._hub.tell_update, self._mcp
+        )
+        self._tally = Tally()
         self._supervisor = Supervisor(_supervisor_settings(self.config, self.settings))
         self._suspensions = Suspensions(store, _store_limits(self.config, self.settings), store_key)
-        nested = NestedWork(self.config, self._hub, self._suspensions)
-        self._services = Services(self.config, self._supervisor, self._suspensions, nested, self._hub)
+        nested = NestedWork(self.config, self._hub, self._suspensions, questions)
+        self._traces = Trajectories(self._supervisor, self._suspensions, Recording(redact))
+        self._services = Services(
+            self.config, self._supervisor, self._suspensions, nested, self._hub, self._traces
+        )
         self._resumption = Resumption(self._services, self._tally)
         self._runs = LiveRuns(self._services, self._admission, self._tally)
         self._start_failure: Failed | None = None
@@ -97,7 +109,7 @@ class Engine:
         for stone in lost:
             _log.warning("run %s was being resumed when its engine died; it is gone", stone.run_id)
         self._is_open = True
-        self._start_failure = await self._start_workers()
+        self._start_failure, _ = await asyncio.gather(self._start_workers(), self._mcp.open())
         self._expiry = asyncio.create_task(self._expire_for_ever(), name="codemode expiry")
 
     async def _start_workers(self) -> Failed | None:
@@ -124,7 +136,9 @@ class Engine:
             else:
                 await run.cancel_work()
         self._runs.clear()
+        await self._mcp.close()
         await self._supervisor.close()
+        await self._traces.close()
         await self._suspensions.close()
         self._hub.close()
 
@@ -156,10 +170,12 @@ class Engine:
         if not self._is_open or self._start_failure is not None:
             return self._start_failure or failed("aborted", "The engine is closed.")
         own = tuple(as_tools(tools))
+        await self._admission.prepare()
         environment = self._admission.environment(own, agent, provider, model)
         run = Run(new_run_id(), scope, environment, RunMeter(self._tally))
         run.host_context, run.variables = context, contextvars.copy_context()
         try:
+            self._admission.furnish(run)
             program = await self._admission.ask_hooks(program, context)
         except InputRefused as refused:
             return self._refuse(refused.code, str(refused))
@@ -168,11 +184,13 @@ class Engine:
         meter.see_surface(("exec", "wait"), run.environment.facts, 0)
         meter.begin_leg("exec")
         self._runs.add(run)
+        self._traces.start(run, tool_call)
         if self._hub.has_listeners:
             self._hub.publish(
                 events.Started(run_id=run.id, at_ms=wall_ms(), session=scope.session, language=run.language)
             )
-        return await self._lead(run, Leg(self._services, run, self.config.timeout_ms).start())
+        leg = Leg(self._services, run, self.config.timeout_ms).start()
+        return self._traces.end_leg(run, await self._lead(run, leg))
 
     async def wait(
         self,
@@ -194,7 +212,8 @@ class Engine:
             return self._refuse(refused.code, str(refused))
         if isinstance(run, Failed):
             return run
-        return await self._lead(run, self._resumption.resume(run))
+        run.trace.begin_leg(tool_call)
+        return self._traces.end_leg(run, await self._lead(run, self._resumption.resume(run)))
 
     async def _lead(self, run: Run, leg: Coroutine[Any, Any, CodeModeResult]) -> CodeModeResult:
         """Runs a leg in a task of its own, so that an abort can end it; a cancelled caller aborts the run."""
@@ -316,6 +335,13 @@ class Engine:
         """Purges what is past its time; the engine does this by itself. How many runs ended."""
         return await self._runs.expire()
 
+    def register_namespace(self, plugin_id: str, namespace: Namespace | Mapping[str, Any]) -> None:
+        """For runs that start from now on. Raises ConfigError."""
+        self._admission.namespaces.register(plugin_id, namespace)
+
+    def clear_namespaces(self, plugin_id: str) -> int:
+        return self._admission.namespaces.clear(plugin_id)
+
     # ---- looking in ----------------------------------------------------------------------------------------
 
     def stats(self) -> dict[str, Any]:
@@ -324,7 +350,7 @@ class Engine:
 
     def health(self) -> dict[str, Any]:
         """healthy, degraded or unavailable, and why."""
-        return health_of(self._is_open, self._start_failure, self._supervisor.stats())
+        return self._mcp.add_health(health_of(self._is_open, self._start_failure, self._supervisor.stats()))
 
     async def runs(self, session: str | None = None) -> list[dict[str, Any]]:
         """The suspended runs, oldest first: of one session, or all."""
@@ -333,6 +359,24 @@ class Engine:
     def events(self, run_id: str | None = None) -> Subscription:
         """What happens from now on, in one run or in all."""
         return self._hub.subscribe(run_id)
+
+    async def trajectory(
+        self, run_id: str, *, session: str = "default", agent: str = "main", agent_run: str = _NONE
+    ) -> Trajectory | None:
+        """What happened in a run that runs, is suspended or ended lately; None outside its scope."""
+        try:
+            caller = read_scope(agent, session, agent_run, _NONE)
+        except InputRefused:
+            return None
+        return await self._traces.of_run(self._runs, run_id, caller)
+
+    async def session_trajectory(self, session: str, *, agent: str = "main") -> SessionTrajectory | None:
+        """The same for all runs of an agent in a session that are still known."""
+        try:
+            owner = read_scope(agent, session, _NONE, _NONE)
+        except InputRefused:
+            return None
+        return await self._traces.of_session(self._runs, owner)
 
 
 def _supervisor_settings(config: CodeModeConfig, settings: EngineSettings) -> SupervisorSettings:

@@ -6,6 +6,7 @@ large one stays here and is asked over the worker's socket only for what a progr
 
 from __future__ import annotations
 
+import asyncio
 from functools import cached_property
 
 import msgspec
@@ -13,9 +14,11 @@ from codemode_runtime import wire
 from codemode_runtime.shapes import Lookup
 from msgspec import Raw
 
+from codemode.bridges import Library
 from codemode.catalog import Catalog
 from codemode.executor import Executor
 from codemode.failures import Available
+from codemode.namespaces import Scopes
 from codemode.telemetry import Catalog as CatalogFacts
 
 _INLINE_BYTES = 16 << 10
@@ -26,9 +29,18 @@ _encode = msgspec.json.encode
 class Environment:
     """Answers the guest's look-ups; see runtime/README.md for their kinds."""
 
-    def __init__(self, catalog: Catalog, executor: Executor) -> None:
+    def __init__(
+        self, catalog: Catalog, executor: Executor, mcp: Library | None = None, scopes: Scopes | None = None
+    ) -> None:
+        """With `scopes`, the namespaces of one run, it is that run's own."""
         self.catalog = catalog
         self.executor = executor
+        self.mcp = mcp or Library(())
+        self.scopes = scopes
+
+    def with_scopes(self, scopes: Scopes) -> Environment:
+        return Environment(self.catalog, self.executor, self.mcp, scopes)
+        self.searching = asyncio.Lock()  # held while a thread searches the catalog
 
     @property
     def offer(self) -> wire.Offer:
@@ -36,9 +48,10 @@ class Environment:
 
     @cached_property
     def _offer(self) -> wire.Offer:
-        """What travels with a run: everything, or nothing and the worker asks."""
+        """What travels with a run: everything, or little and the worker asks. MCP is always asked for."""
+        has_namespaces = self.scopes is not None
         if len(self.catalog) > _INLINE_TOOLS:
-            return wire.Offer(complete=False)
+            return wire.Offer(has_namespaces, complete=False)
         answers = [
             wire.Answer(Lookup.ALL_TOOLS, "", Raw(self._all_tools)),
             wire.Answer(Lookup.TOOL_NAMES, "", Raw(_encode(self.catalog.convenience_names()))),
@@ -47,9 +60,11 @@ class Environment:
                 for name in self.catalog.convenience_names()
             ),
         ]
+        if self.scopes is not None:
+            answers.append(wire.Answer(Lookup.NAMESPACES, "", Raw(self.scopes.json)))
         if sum(len(answer.json) for answer in answers) > _INLINE_BYTES:
-            return wire.Offer(complete=False)
-        return wire.Offer(answers=tuple(answers))
+            return wire.Offer(has_namespaces, complete=False)
+        return wire.Offer(has_namespaces, complete=not self.mcp, answers=tuple(answers))
 
     def lookup(self, kind: Lookup, key: str) -> bytes | None:
         match kind:
@@ -60,15 +75,31 @@ class Environment:
                 return None if found is None else _encode(found)
             case Lookup.TOOL_NAMES:
                 return _encode(self.catalog.convenience_names())
-            case _:
-                return None
+            case Lookup.SERVER:
+                return self.mcp.server(key)
+            case Lookup.SERVERS:
+                return self.mcp.servers()
+            case Lookup.API_LIST:
+                return self.mcp.list_files(key)
+            case Lookup.API_READ:
+                return self.mcp.read_file(key)
+            case Lookup.API:
+                return self.mcp.api(key)
+            case Lookup.NAMESPACES:
+                return None if self.scopes is None else self.scopes.json
 
     @cached_property
     def available(self) -> Available:
         catalog = self.catalog
         names = {name: catalog.convenience(name) or "" for name in catalog.convenience_names()}
         schemas = {tool.id: tool.parameters for tool in catalog.tools}
-        return Available(convenience=names, ids=tuple(schemas), parameters=schemas.get)
+        return Available(
+            namespaces=() if self.scopes is None else self.scopes.global_names,
+            convenience=names,
+            ids=tuple(schemas),
+            servers=self.mcp.server_names,
+            parameters=schemas.get,
+        )
 
     @cached_property
     def facts(self) -> CatalogFacts:

@@ -7,6 +7,7 @@ The hub starts no task and holds listeners weakly: an iterator that nobody holds
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from typing import Any, ClassVar, Literal
 from weakref import WeakSet
@@ -16,6 +17,7 @@ from msgspec import Struct
 
 from codemode.contract import Output, WaitReason
 from codemode.error_codes import ErrorCode
+from codemode.executor import CallUpdate
 from codemode.telemetry import CallMethod, CallStatus
 
 CAPACITY = 1024  # events a listener may be behind
@@ -59,6 +61,15 @@ class CallFinished(_Event, frozen=True, tag="call_finished"):
     ms: float
 
 
+class CallUpdated(_Event, frozen=True, tag="call_update"):
+    """Progress that a running tool reported, in the tool's own terms: its values are not redacted."""
+
+    type: ClassVar[Literal["call_update"]] = "call_update"
+    call_id: str
+    tool: str
+    progress: Any
+
+
 class Suspended(_Event, frozen=True, tag="suspended"):
     type: ClassVar[Literal["suspended"]] = "suspended"
     reason: WaitReason
@@ -83,7 +94,17 @@ class Finished(_Event, frozen=True, tag="finished"):
     code: ErrorCode | None = None
 
 
-Event = Started | OutputAdded | CallStarted | CallFinished | Suspended | Resumed | LimitHit | Finished
+Event = (
+    Started
+    | OutputAdded
+    | CallStarted
+    | CallUpdated
+    | CallFinished
+    | Suspended
+    | Resumed
+    | LimitHit
+    | Finished
+)
 
 
 class Subscription:
@@ -160,6 +181,18 @@ class EventHub:
         """Never waits and never fails."""
         for listener in list(self._listeners):
             listener.put(event)
+
+    def tell_update(self, update: CallUpdate) -> None:
+        if self._listeners:
+            self.publish(
+                CallUpdated(
+                    run_id=update.run_id,
+                    at_ms=int(time.time() * 1000),
+                    call_id=update.call_id,
+                    tool=update.tool_id,
+                    progress=update.progress,
+                )
+            )
 
     def close(self) -> None:
         self._is_closed = True

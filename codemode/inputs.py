@@ -63,9 +63,19 @@ def _program(fields: Mapping[Any, Any]) -> str:
             "`code` and `command` are two names for one program: send one of them, or the same text in both."
         )
     program = texts.pop()
+    if not _is_unicode(program):
+        _refuse("the program has half a surrogate pair in it, which is no text; write it as an escape.")
     if len(program) > _LONGEST_PROGRAM:
         _refuse(f"the program has {len(program)} characters; at most {_LONGEST_PROGRAM} are allowed.")
     return program
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _language(value: object, config: CodeModeConfig) -> Language:

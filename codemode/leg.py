@@ -43,10 +43,11 @@ from codemode.failures import (
 )
 from codemode.meter import CAPS, RunMeter
 from codemode.nested import NestedWork
-from codemode.run import Run, RunState, wall_ms
+from codemode.runs import Run, RunState, wall_ms
 from codemode.supervisor import Supervisor, second_opinion
 from codemode.suspension import Suspensions
 from codemode.telemetry import LossyValue
+from codemode.trajectory.kept import Trajectories
 from codemode.worker_errors import Aborted, SupervisorError
 from codemode.workers import Worker
 
@@ -62,9 +63,11 @@ class Services:
     suspensions: Suspensions
     nested: NestedWork
     hub: EventHub
+    trajectories: Trajectories
 
     def tell_end(self, run: Run, code: ErrorCode) -> None:
         """For a run that does not end in a leg; a leg tells its own end."""
+        self.trajectories.keep(run)
         if self.hub.has_listeners:
             self.hub.publish(events.Finished(run_id=run.id, at_ms=wall_ms(), status="failed", code=code))
 
@@ -119,6 +122,7 @@ class Leg:
         session = self._run.scope.session
         worker = await self._services.supervisor.lease(session=session, flavour=flavour)
         self._meter.spend("queue", (time.perf_counter_ns() - queued) // 1000)
+        self._run.trace.lease(worker.pid)
         return worker
 
     async def _drive(self, worker: Worker, outcome: wire.Outcome) -> CodeModeResult:
@@ -230,6 +234,7 @@ class Leg:
         self._meter.end_leg("waiting")
         output = self._take_all_output()
         telemetry = self._meter.telemetry()
+        run.trace.suspend(reason, output, captured.bytes, captured.capture_us)
         state = run.freeze()
         ttl_ms = config.snapshot_ttl_seconds * 1000
         build_id = services.supervisor.build_id
@@ -278,6 +283,7 @@ class Leg:
         if spent.restore_us:
             self._meter.spend("restore", spent.restore_us)
             self._meter.see_snapshot("restored", us=spent.restore_us)
+            self._run.trace.restore(spent.restore_us)
 
     def _take_output(self, message: wire.Text | wire.Json) -> None:
         item: Output

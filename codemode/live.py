@@ -14,7 +14,7 @@ from codemode.inputs import busy_run, same_caller, unknown_run
 from codemode.leg import Services
 from codemode.meter import RunMeter, Tally
 from codemode.resume import ended
-from codemode.run import Run, RunState
+from codemode.runs import Run, RunState
 
 _log = logging.getLogger("codemode.engine")
 
@@ -60,6 +60,8 @@ class LiveRuns:
             raise unknown_run()
         if isinstance(found, Tombstone):
             return ended(found.ending)
+        await self._services.trajectories.settled(run_id)
+        await self._admission.prepare()
         if run_id in self._by_id:
             raise busy_run()
         environment = self._admission.environment((), found.label.scope.agent, None, None)
@@ -68,6 +70,8 @@ class LiveRuns:
         adopted.state = RunState.WAITING
         adopted.expires_ms = found.label.expires_at_ms
         adopted.is_adopted = True
+        self._admission.furnish(adopted)
+        self._services.trajectories.adopt(adopted)
         self._by_id[run_id] = adopted
         return adopted
 

@@ -1,7 +1,8 @@
 """The host work of a run: what a program asked for, started and settled.
 
-Look-ups in the catalog are answered at once; calls go to the one executor as tasks; timers and yields are the
-event loop's and the caller's. Each ends as a Settlement in the run's queue, in the order they happen.
+Look-ups in the catalog are answered at once, but a large one is searched in a thread; calls go to the one
+executor as tasks; timers and yields are the event loop's and the caller's. Each ends as a Settlement in the
+run's queue, in the order they happen.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 import logging
 import time
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 import msgspec
@@ -21,6 +23,7 @@ from codemode_snapshots import Settlement as Recorded
 from codemode_snapshots import SnapshotError
 
 from codemode import events
+from codemode.bridges import Questions, is_question
 from codemode.config import CodeModeConfig
 from codemode.contract import Approval, PendingCall
 from codemode.events import EventHub
@@ -34,26 +37,33 @@ from codemode.executor import (
     Ok,
     Via,
 )
-from codemode.run import Run, RunState, Work, wall_ms
+from codemode.runs import Run, RunState, Work, wall_ms
 from codemode.suspension import Suspensions
 from codemode.telemetry import CallMethod, CallStatus
 from codemode.tools import CallContext, Tool
+from codemode.tools.threads import call_in_thread
 
 _log = logging.getLogger("codemode.nested")
 _encode = msgspec.json.encode
 _METHODS: dict[str, CallMethod] = {"search": "search", "describe": "describe", "namespace": "namespace"}
 _VIA: dict[str, Via] = {"mcp": "mcp", "namespace": "namespace"}
+# Searched off the event loop: the first search of ten thousand tools builds an index for half a second.
+_LARGE_CATALOG = 300
 _INTERRUPTED = Failed(
     "interrupted",
     "InterruptedError",
     "the engine was restarted while this call was running; it may or may not have taken effect",
 )
+_BROKEN = Failed("tool_error", "InternalError", "the call failed inside the engine")
 
 
 class NestedWork:
     """Starts and settles the work of all runs of an engine; holds no run itself."""
 
-    def __init__(self, config: CodeModeConfig, hub: EventHub, suspensions: Suspensions) -> None:
+    def __init__(
+        self, config: CodeModeConfig, hub: EventHub, suspensions: Suspensions, questions: Questions
+    ) -> None:
+        self._questions = questions
         self._config = config
         self._hub = hub
         self._suspensions = suspensions
@@ -95,7 +105,11 @@ class NestedWork:
 
     def decide(self, run: Run, work: Work, approval: ApprovalRequest, decision: Decision) -> None:
         """Goes on with a call that waited for approval, or refuses it."""
-        self._launch(run, work, (approval, decision))
+        run.trace.decide(work.id, decision.approved)
+        if not is_question(approval):
+            self._launch(run, work, (approval, decision))
+        elif not self._questions.answer(approval, decision):  # its call died with the engine that made it
+            (self.start_again if work.idempotent else self.interrupt)(run, work)
 
     def interrupt(self, run: Run, work: Work) -> None:
         """The engine that ran this call died; whether it took effect is not known."""
@@ -140,41 +154,68 @@ class NestedWork:
         run.require_meter().start_call(
             str(work.id), tool=work.tool, name=work.name, method=method, bytes_in=len(work.args)
         )
+        run.trace.begin_call(work.id, work.tool or work.name, work.args)
         if self._hub.has_listeners:
             call = {"call_id": str(work.id), "tool": work.tool, "name": work.name}
             self._hub.publish(events.CallStarted(run_id=run.id, at_ms=wall_ms(), method=method, **call))
         match work.method:
             case "search":
-                self._finish(run, work, self._search(run, work))
+                self._begin_search(run, work)
             case "describe":
                 found = run.environment.catalog.describe(work.target)
                 self._finish(run, work, _unknown(run, work) if found is None else Ok(_encode(found)))
             case _:
                 self._launch(run, work, None)
 
-    def _search(self, run: Run, work: Work) -> CallResult:
+    def _begin_search(self, run: Run, work: Work) -> None:
         query, options = (*_arguments(work), None, None)[:2]
         fields = cast("dict[str, Any]", options) if isinstance(options, dict) else {}
         limit = fields.get("limit", self._config.search_default_limit)
+        catalog = run.environment.catalog
         if not isinstance(limit, int | float) or isinstance(limit, bool):
-            return Failed(
-                "invalid_arguments", "InvalidArguments", "limit must be a number: search(query, { limit: 8 })"
-            )
+            told = "limit must be a number: search(query, { limit: 8 })"
+            self._finish(run, work, Failed("invalid_arguments", "InvalidArguments", told))
+            return
+        wanted = query if isinstance(query, str) else ""
         count = int(max(1, min(limit, self._config.max_search_limit)))
-        return Ok(_encode(run.environment.catalog.search(query if isinstance(query, str) else "", count)))
+        if len(catalog) > _LARGE_CATALOG:
+            searching = self._search_in_thread(run, work, wanted, count)
+            run.tasks[work.id] = asyncio.create_task(searching, name="codemode search")
+        else:
+            self._finish(run, work, Ok(_encode(catalog.search(wanted, count))))
+
+    async def _search_in_thread(self, run: Run, work: Work, query: str, count: int) -> None:
+        environment = run.environment
+        try:
+            # one at a time: the first builds the index, and the others find it built
+            async with environment.searching:
+                search = partial(environment.catalog.search, query, count)
+                result: CallResult = Ok(_encode(await call_in_thread("search", search)))
+        except Exception:
+            _log.exception("a search failed")
+            result = _BROKEN
+        finally:
+            run.tasks.pop(work.id, None)
+        self._finish(run, work, result)
 
     def _launch(self, run: Run, work: Work, decided: tuple[ApprovalRequest, Decision] | None) -> None:
         run.tasks[work.id] = asyncio.create_task(
             self._execute(run, work, decided), name=f"codemode {work.name}"
         )
 
-    async def _execute(
-        self, run: Run, work: Work, decided: tuple[ApprovalRequest, Decision] | None
-    ) -> None:
+    async def _execute(self, run: Run, work: Work, decided: tuple[ApprovalRequest, Decision] | None) -> None:
         arguments = _arguments(work)
+        target, given = work.target, arguments[0] if arguments else None
+        if work.method == "namespace":
+            resolved = _scope_call(run, work, arguments)
+            if isinstance(resolved, Failed):
+                run.tasks.pop(work.id, None)
+                self._finish(run, work, resolved)
+                return
+            target, given = resolved
         request = CallRequest(
-            work.target,
-            arguments[0] if arguments else None,
+            target,
+            given,
             call_id=str(work.id),
             idempotency_key=f"{run.id}:{work.id}",
             context=_context(run),
@@ -191,11 +232,12 @@ class NestedWork:
             raise
         except Exception:  # what a tool or hook does is a result: this failure is ours
             _log.exception("the executor failed on %s", work.tool)
-            result = Failed("tool_error", "InternalError", "the call failed inside the engine")
+            result = _BROKEN
         finally:
             run.tasks.pop(work.id, None)
         if isinstance(result, NeedsApproval):
             work.approval = result.approval
+            run.trace.ask(work.id, result.approval.id)
             run.wake()
         else:
             self._finish(run, work, result)
@@ -213,6 +255,7 @@ class NestedWork:
     def _close(self, run: Run, work: Work, status: CallStatus, settlement: Settlement) -> None:
         ms = max(0.0, time.time() * 1000 - work.since_ms)
         run.note_finished(str(work.id), status, ms, len(settlement.json))
+        run.trace.finish_call(work.id, work.tool or work.name, status, settlement.json, settlement.rejected)
         if self._hub.has_listeners:
             call = {"call_id": str(work.id), "tool": work.tool, "name": work.name}
             self._hub.publish(
@@ -235,7 +278,16 @@ class NestedWork:
 def _tool(run: Run, work: Work) -> Tool | None:
     if work.method in ("call", "describe"):
         return run.environment.catalog.resolve(work.target)
-    return run.environment.catalog.get(work.target)
+    target: str | None = work.target
+    if work.method == "namespace":
+        target = run.environment.scopes.tool_id(work.target) if run.environment.scopes else None
+    return None if target is None else run.environment.catalog.get(target)
+
+
+def _scope_call(run: Run, work: Work, arguments: list[Any]) -> tuple[str, Any] | Failed:
+    """A name that no namespace of this run has is refused, whoever sent it."""
+    scopes = run.environment.scopes
+    return _unknown(run, work) if scopes is None else scopes.resolve(work.target, arguments)
 
 
 def _unknown(run: Run, work: Work) -> Failed:
@@ -253,6 +305,8 @@ def _arguments(work: Work) -> list[Any]:
 
 
 def _context(run: Run) -> CallContext:
-    """What the host said about the caller, bound to this run."""
-    given = run.host_context or CallContext()
-    return replace(given, agent_id=run.scope.agent, session_id=run.scope.session, run_id=run.id)
+    """What the host said about the caller, bound to this run; made once."""
+    if run.context is None:
+        given = run.host_context or CallContext()
+        run.context = replace(given, agent_id=run.scope.agent, session_id=run.scope.session, run_id=run.id)
+    return run.context

@@ -10,7 +10,7 @@ from codemode_snapshots import RunMeta
 
 from codemode.contract import Failed
 from codemode.meter import Tally
-from codemode.run import Run
+from codemode.runs import Run
 from codemode.supervisor import SupervisorStats
 
 

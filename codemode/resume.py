@@ -15,9 +15,10 @@ from codemode_snapshots import Settlement as Recorded
 
 from codemode.contract import CodeModeResult, Failed, Waiting, failed
 from codemode.executor import Decision
+from codemode.inputs import unknown_run
 from codemode.leg import Leg, Services
 from codemode.meter import Tally
-from codemode.run import Run, RunState, Work
+from codemode.runs import Run, RunState, Work
 from codemode.suspension import Held, Opened, now_ms
 
 _ENDS = {"snapshot_expired": RunState.EXPIRED, "aborted": RunState.ABORTED}
@@ -93,7 +94,7 @@ class Resumption:
         try:
             meta = await self._suspensions.find(run.id)
             if not isinstance(meta, RunMeta):
-                return await self._gone(run, ended("expired" if meta is None else meta.ending))
+                return await self._gone(run, _lost(run) if meta is None else ended(meta.ending))
             opened = await self._suspensions.claim(self._services.supervisor.build_id, meta)
         except Held:
             run.is_foreign = True
@@ -112,7 +113,7 @@ class Resumption:
             if opened.why == "busy":
                 run.is_foreign = True
                 return failed("invalid_input", "This run is being resumed already; wait for that result.")
-            return await self._gone(run, ended("expired" if opened.why == "unknown" else opened.why))
+            return await self._gone(run, _lost(run) if opened.why == "unknown" else ended(opened.why))
         return opened
 
     async def _gone(self, run: Run, result: Failed) -> Failed:
@@ -190,6 +191,11 @@ class Resumption:
         await self._suspensions.release(opened.claim)
         has_approval = any(call.approval is not None for call in pending)
         return Waiting(run.id, "approval" if has_approval else "pending_tools", pending, (), telemetry)
+
+
+def _lost(run: Run) -> Failed:
+    """A run that is not in the store: one of ours expired long ago, another's was finished there just now."""
+    return failed("invalid_input", str(unknown_run())) if run.is_adopted else ended("expired")
 
 
 def ended(ending: str) -> Failed:

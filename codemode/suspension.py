@@ -49,7 +49,7 @@ class Held(Exception):
 class Opened:
     """A claimed run: what it needs to go on. Until `Suspensions.save` or `end`, nobody else can have it."""
 
-    __slots__ = ("claim", "delta", "settlements", "state")
+    __slots__ = ("claim", "delta", "expires_at_ms", "settlements", "state")
 
     def __init__(
         self,
@@ -57,8 +57,10 @@ class Opened:
         state: bytes,
         delta: bytes,
         settlements: tuple[Settlement, ...],
+        expires_at_ms: int,
     ) -> None:
         self.claim = claim
+        self.expires_at_ms = expires_at_ms
         self.state = state
         self.delta = delta
         self.settlements = settlements
@@ -175,7 +177,7 @@ class Suspensions:
         except EnvelopeRefused:
             await self.end(run_id, leave=None)
             raise
-        return Opened(claimed.claim, opened.state, opened.delta, settled)
+        return Opened(claimed.claim, opened.state, opened.delta, settled, opened.label.expires_at_ms)
 
     async def release(self, claim: Claim) -> None:
         await self._call(lambda store: store.release(claim))

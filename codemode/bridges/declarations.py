@@ -6,6 +6,7 @@ parses as TypeScript whatever a server says about itself.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from codemode.bridges.schema_types import SchemaTypes
@@ -25,16 +26,21 @@ type McpContent =
 /** What a tool without a declared result type gives. A result with isError is thrown as an Error. */
 type McpToolResult = { content: McpContent[]; structuredContent?: unknown };
 type McpResourceContents = { uri: string; mimeType?: string; text?: string; blob?: string };
-type McpResources = { resources: Array<{ uri: string; name: string; [key: string]: unknown }>; nextCursor?: string };
-type McpPrompts = { prompts: Array<{ name: string; [key: string]: unknown }>; nextCursor?: string };
-type McpPrompt = { description?: string; messages: Array<{ role: "user" | "assistant"; content: McpContent }> };
+type McpResource = { uri: string; name: string; description?: string; mimeType?: string };
+type McpResources = { resources: McpResource[]; nextCursor?: string };
+type McpContents = { contents: McpResourceContents[] };
+type McpPrompts = { prompts: Array<{ name: string; description?: string }>; nextCursor?: string };
+type McpMessage = { role: "user" | "assistant"; content: McpContent };
+type McpPrompt = { description?: string; messages: McpMessage[] };
 type McpApi = { header: string; [key: string]: unknown };
 """
+
+_SHARED = frozenset(re.findall(r"^type (\w+)", INDEX_TYPES, re.MULTILINE))
 
 # By MCP method: where a program finds it, and what it looks like there.
 METHODS: Mapping[str, tuple[str, str, str]] = {
     "resources/list": ("resources", "list", "(input?: { cursor?: string }): Promise<McpResources>"),
-    "resources/read": ("resources", "read", "(input: { uri: string }): Promise<{ contents: McpResourceContents[] }>"),
+    "resources/read": ("resources", "read", "(input: { uri: string }): Promise<McpContents>"),
     "prompts/list": ("prompts", "list", "(input?: { cursor?: string }): Promise<McpPrompts>"),
     "prompts/get": (
         "prompts", "get", "(input: { name: string; arguments?: Record<string, string> }): Promise<McpPrompt>",
@@ -43,13 +49,14 @@ METHODS: Mapping[str, tuple[str, str, str]] = {
 
 
 def declare_index(servers: Mapping[str, int]) -> str:
-    """`mcp/index.d.ts`: the shared types, and which servers there are. `servers`: identifier to tool count."""
+    """`mcp/index.d.ts`: the shared types, and which servers there are, with how many tools."""
     lines = [
         f'  /** {count} tools: API.read("mcp/{name}.d.ts") */\n  namespace {name} {{}}'
         for name, count in servers.items()
     ]
     body = "\n".join(["  function $api(): Promise<McpApi>;", *lines])
-    return f"{INDEX_TYPES}/** Call as: await MCP.<server>.<tool>({{ ... }}) */\ndeclare namespace MCP {{\n{body}\n}}\n"
+    head = "/** Call as: await MCP.<server>.<tool>({ ... }) */"
+    return f"{INDEX_TYPES}{head}\ndeclare namespace MCP {{\n{body}\n}}\n"
 
 
 def declare_server(identifier: str, name: str, tools: Mapping[str, Tool], methods: Mapping[str, Tool]) -> str:
@@ -66,7 +73,9 @@ def declare_server(identifier: str, name: str, tools: Mapping[str, Tool], method
         size += len(declared.encode())
         if size > _LONGEST_FILE:
             left = len(tools) - len(parts)
-            parts.append(f"  // {left} more tools: MCP.{identifier}.$api() names them, $api(name) declares one\n")
+            parts.append(
+                f"  // {left} more tools: MCP.{identifier}.$api() names them, $api(name) declares one\n"
+            )
             break
         parts.append(declared)
     parts += declare_methods(methods)
@@ -77,7 +86,7 @@ def declare_server(identifier: str, name: str, tools: Mapping[str, Tool], method
 def declare_tool(identifier: str, tool: Tool) -> str:
     """One function, with the types it needs before it; indented to stand in its server's namespace."""
     prefix = identifier[:1].upper() + identifier[1:]
-    taken = {"McpContent", "McpToolResult", "McpResourceContents", "McpResources", "McpPrompts", "McpPrompt", "McpApi"}
+    taken = set(_SHARED)
     takes = SchemaTypes(tool.parameters, prefix, taken)
     given = takes.of(tool.parameters, "  ")
     result, aliases = "McpToolResult", takes.aliases
@@ -87,10 +96,13 @@ def declare_tool(identifier: str, tool: Tool) -> str:
         aliases = takes.aliases | gives.aliases
     if given == "unknown":
         given = "Record<string, unknown>"
-    is_needed = bool(tool.parameters.get("required")) or given.startswith("(") or " | " in given.partition("{")[0]
+    is_needed = (
+        bool(tool.parameters.get("required")) or given.startswith("(") or " | " in given.partition("{")[0]
+    )
     types = "".join(f"  type {name} = {body};\n" for name, body in aliases.items())
     told = comment(one_line(tool.description, _LONGEST_DESCRIPTION), "  ")
-    declared = f"{types}{told}  function {identifier}(input{'' if is_needed else '?'}: {given}): Promise<{result}>;\n"
+    parameter = f"input{'' if is_needed else '?'}: {given}"
+    declared = f"{types}{told}  function {identifier}({parameter}): Promise<{result}>;\n"
     if len(declared) > _LONGEST_TOOL:
         note = comment(one_line(tool.description, 200) + " (types too long: see $api)", "  ")
         return f"{note}  function {identifier}(input: Record<string, unknown>): Promise<unknown>;\n"

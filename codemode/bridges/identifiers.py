@@ -1,4 +1,4 @@
-"""Names of servers and tools as programs write them: camelCase, no two alike, none that JavaScript minds. Pure.
+"""Names of servers and tools as programs write them: camelCase, no two alike, no reserved words. Pure.
 
 `create_issue` becomes `createIssue`, `chrome-devtools` becomes `chromeDevtools`. Whatever a server calls its
 tools, the result is an identifier; a word that is taken or reserved gets a number.
@@ -32,9 +32,7 @@ def camel_case(name: str, fallback: str) -> str:
     return kept if kept.isidentifier() else f"_{kept}"
 
 
-def assign(
-    names: Iterable[str], *, taken: Collection[str] = (), fallback: str = "tool"
-) -> dict[str, str]:
+def assign(names: Iterable[str], *, taken: Collection[str] = (), fallback: str = "tool") -> dict[str, str]:
     """Name to identifier, the same for the same names in any order.
 
     A name that is an identifier in this spelling already has the first claim to it.

@@ -1,7 +1,7 @@
 """JSON Schema as TypeScript types, for declarations that models read. Pure, and bounded for any schema.
 
-What TypeScript has no word for (patterns, ranges, `not`) is left out; what a bound cuts off becomes `unknown`:
-a type may say less than its schema, never something else.
+What TypeScript has no word for (patterns, ranges, `not`) is left out; what a bound cuts off is `unknown`: a
+type may say less than its schema, never something else.
 """
 
 from __future__ import annotations
@@ -18,7 +18,13 @@ _MOST_VALUES = 100
 _MOST_PROPERTIES = 200
 _LONGEST_NOTE = 300
 _SIMPLE = re.compile(r"[A-Za-z_$][\w$]*")
-_PLAIN_TYPES = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean", "null": "null"}
+_PLAIN_TYPES = {
+    "string": "string",
+    "number": "number",
+    "integer": "number",
+    "boolean": "boolean",
+    "null": "null",
+}
 _OBJECT_WORDS = ("properties", "additionalProperties", "patternProperties", "required")
 _ARRAY_WORDS = ("items", "prefixItems")
 
@@ -65,7 +71,7 @@ class SchemaTypes:
         if isinstance(node.get("enum"), list):
             return _enumeration(cast("list[Any]", node["enum"]))
         given = node.get("type")
-        kinds = [kind for kind in _listed(given) if isinstance(kind, str)] if isinstance(given, list) else [given]
+        kinds = _listed(cast("object", given)) if isinstance(given, list) else [given]
         if given is None:
             kinds = ["object"] if any(word in node for word in _OBJECT_WORDS) else []
             kinds += ["array"] if any(word in node for word in _ARRAY_WORDS) else []
@@ -85,15 +91,20 @@ class SchemaTypes:
     def _object(self, node: Schema, indent: str, depth: int) -> str:
         properties = _named(node.get("properties"))
         required = {name for name in _listed(node.get("required")) if isinstance(name, str)}
-        shown = {name: properties[name] for name in list(properties)[:_MOST_PROPERTIES] if len(name) <= LONGEST_KEY}
+        shown = {
+            name: properties[name] for name in list(properties)[:_MOST_PROPERTIES] if len(name) <= LONGEST_KEY
+        }
         inner = indent + "  "
         lines = [
-            _note(shown[name], inner)
-            + f"{inner}{key(name)}{'' if name in required else '?'}: {self.of(shown[name], inner, depth + 1)};"
+            self._member(name, shown[name], name in required, inner, depth)
             for name in sorted(shown, key=lambda name: name not in required)
         ]
         # Required and not described all the same: the server will ask for it.
-        lines += [f"{inner}{key(name)}: unknown;" for name in sorted(required - properties.keys())[:20] if len(name) <= LONGEST_KEY]
+        lines += [
+            f"{inner}{key(name)}: unknown;"
+            for name in sorted(required - properties.keys())[:20]
+            if len(name) <= LONGEST_KEY
+        ]
         others = self._others(node, inner, depth, cut=len(shown) < len(properties))
         if not lines:
             return f"Record<string, {others or 'unknown'}>" if others != "never" else "{}"
@@ -102,6 +113,10 @@ class SchemaTypes:
         if len(lines) <= 4 and not any("\n" in line for line in lines) and sum(map(len, lines)) < 90:
             return "{ " + " ".join(line.strip() for line in lines).removesuffix(";") + " }"
         return "{\n" + "\n".join(lines) + f"\n{indent}}}"
+
+    def _member(self, name: str, schema: object, is_required: bool, indent: str, depth: int) -> str:
+        mark = "" if is_required else "?"
+        return f"{_note(schema, indent)}{indent}{key(name)}{mark}: {self.of(schema, indent, depth + 1)};"
 
     def _others(self, node: Schema, indent: str, depth: int, *, cut: bool) -> str:
         """The type of members that are not named: empty if the schema says nothing about them."""
@@ -117,11 +132,11 @@ class SchemaTypes:
         return "never" if extra is False else ""
 
     def _array(self, node: Schema, indent: str, depth: int) -> str:
-        items = node.get("items")
-        first = node.get("prefixItems", items if isinstance(items, list) else None)
+        items: object = node.get("items")
+        first: object = node.get("prefixItems", items if isinstance(items, list) else None)
         if not isinstance(first, list):
-            return _array_of(self.of(items, indent, depth + 1))
-        rest = node.get("additionalItems") if items is first else items
+            return _array_of(self.of(cast("object", items), indent, depth + 1))
+        rest = cast("object", node.get("additionalItems") if items is first else items)
         least = node.get("minItems")
         needed = least if isinstance(least, int) else len(cast("list[Any]", first))
         members = [
@@ -161,7 +176,7 @@ class SchemaTypes:
                     return None, None
             node = cast("Schema", target) if isinstance(target, dict) else {}
             if set(node) != {"$ref"}:
-                return given, target
+                return given, cast("object", target)
             given = node["$ref"]
         return None, None
 
@@ -228,5 +243,3 @@ def _at(found: object, step: str) -> object:
             return items[int(step)] if int(step) < len(items) else None
         case _:
             return None
-
-

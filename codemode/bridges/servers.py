@@ -1,7 +1,7 @@
-"""The `mcpServers` object that MCP hosts share, read and checked: from Python, a file, or another host's file. Pure
-but for reading that file.
+"""The `mcpServers` object that MCP hosts share, read and checked: from Python, or from a file, maybe another
+host's. Pure but for reading that file.
 
-Keys that only other hosts know are ignored with a warning; one that looks like a misspelling of ours is refused.
+Keys that only other hosts know are ignored with a warning; one that looks like a slip of ours is refused.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ _KEYS = (
 )  # fmt: skip
 _FOREIGN = frozenset(("timeout", "autoApprove", "alwaysAllow", "description", "trust", "icon", "metadata"))
 _HTTP_TYPES = ("http", "streamable-http", "streamableHttp", "streamable_http")
+_TIMEOUT_MS = 300_000
+_CONNECT_TIMEOUT_MS = 20_000
+_CONCURRENCY = 16
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
@@ -53,9 +56,9 @@ class Server:
     transport: Stdio | Http
     allow: tuple[str, ...] = ("*",)
     exclude: tuple[str, ...] = ()
-    timeout_ms: int = 300_000
-    connect_timeout_ms: int = 20_000
-    concurrency: int = 16
+    timeout_ms: int = _TIMEOUT_MS
+    connect_timeout_ms: int = _CONNECT_TIMEOUT_MS
+    concurrency: int = _CONCURRENCY
     is_eager: bool = True
 
     def offers(self, tool: str) -> bool:
@@ -74,7 +77,9 @@ def read_servers(given: object) -> tuple[Server, ...]:
     if isinstance(given, str | Path):
         where, given = os.fspath(given), read_document(given)
     if not isinstance(given, Mapping):
-        raise ConfigError(where, f"must be an object with mcpServers, or the path of a file, not {shown(given)}.")
+        raise ConfigError(
+            where, f"must be an object with mcpServers, or the path of a file, not {shown(given)}."
+        )
     servers = _section(where, cast("Mapping[str, object]", given))
     found = [_read_server(str(name), entry) for name, entry in servers.items()]
     return tuple(server for server in found if server is not None)
@@ -109,11 +114,11 @@ def _read_server(name: str, entry: object) -> Server | None:
         _read_transport(key, fields),
         _texts(f"{key}.allow", fields.get("allow", ("*",))),
         _texts(f"{key}.exclude", fields.get("exclude", ())),
-        Number(1, 3_600_000).read(f"{key}.timeoutMs", fields.get("timeoutMs", Server.timeout_ms)),
+        Number(1, 3_600_000).read(f"{key}.timeoutMs", fields.get("timeoutMs", _TIMEOUT_MS)),
         Number(1, 600_000).read(
-            f"{key}.connectTimeoutMs", fields.get("connectTimeoutMs", Server.connect_timeout_ms)
+            f"{key}.connectTimeoutMs", fields.get("connectTimeoutMs", _CONNECT_TIMEOUT_MS)
         ),
-        Number(1, 1024).read(f"{key}.concurrency", fields.get("concurrency", Server.concurrency)),
+        Number(1, 1024).read(f"{key}.concurrency", fields.get("concurrency", _CONCURRENCY)),
         OneOf(("eager", "lazy")).read(f"{key}.connect", fields.get("connect", "eager")) == "eager",
     )
 
@@ -135,7 +140,9 @@ def _read_transport(key: str, fields: Mapping[str, object]) -> Stdio | Http:
         both = "both of them" if has_command else "neither"
         raise ConfigError(key, f"needs a command (stdio) or a url (streamable HTTP), and has {both}.")
     if kind is not None and has_command != (kind == "stdio"):
-        raise ConfigError(f"{key}.type", f'is "{kind}", which does not go with {"command" if has_command else "url"}.')
+        raise ConfigError(
+            f"{key}.type", f'is "{kind}", which does not go with {"command" if has_command else "url"}.'
+        )
     if has_command:
         cwd = fields.get("cwd")
         return Stdio(
@@ -181,7 +188,8 @@ def _expand(key: str, text: str) -> str:
     """`${NAME}`, `${env:NAME}` and `${NAME:-otherwise}`, as other hosts have them in their files."""
 
     def variable(found: re.Match[str]) -> str:
-        name, otherwise = found.group(1), found.group(2)
+        name: str = found.group(1)
+        otherwise: str | None = found.group(2)
         value = os.environ.get(name, otherwise)
         if value is None:
             raise ConfigError(key, f"names the environment variable {name}, which is not set.")

@@ -1,4 +1,4 @@
-"""The words of TypeScript declarations: literals, keys and comments made of text that nobody vouches for. Pure.
+"""The words of TypeScript declarations: literals, keys and comments, of text that nobody vouches for. Pure.
 
 Whatever goes in, what comes out is one token (or one comment) of TypeScript and bounded in size.
 """
@@ -18,7 +18,33 @@ _LITERAL_PARTS = 20
 _PLAIN = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 # Legal as bare keys to the language, but parsers of declarations take some of them for modifiers.
 _MODIFIERS = frozenset(
-    ["abstract", "accessor", "as", "async", "asserts", "declare", "from", "get", "global", "infer", "is", "keyof", "module", "namespace", "new", "of", "out", "override", "readonly", "require", "satisfies", "set", "static", "type", "unique"]
+    [
+        "abstract",
+        "accessor",
+        "as",
+        "async",
+        "asserts",
+        "declare",
+        "from",
+        "get",
+        "global",
+        "infer",
+        "is",
+        "keyof",
+        "module",
+        "namespace",
+        "new",
+        "of",
+        "out",
+        "override",
+        "readonly",
+        "require",
+        "satisfies",
+        "set",
+        "static",
+        "type",
+        "unique",
+    ]
 )
 
 
@@ -32,7 +58,8 @@ def key(name: str) -> str:
 def quoted(text: str) -> str:
     """A string literal. Letters stay readable; what does not print is escaped."""
     return "".join(
-        letter if letter.isprintable() else _escaped(letter) for letter in json.dumps(text, ensure_ascii=False)
+        letter if letter.isprintable() else _escaped(letter)
+        for letter in json.dumps(text, ensure_ascii=False)
     )
 
 
@@ -52,7 +79,9 @@ def literal(value: Any, depth: int = 0) -> str:
             return f"[{', '.join(literal(item, depth + 1) for item in cast('list[Any]', value))}]"
         case dict() if depth < 4 and len(cast("dict[str, Any]", value)) <= _LITERAL_PARTS:
             items = cast("dict[str, Any]", value).items()
-            kept = [f"{key(name)}: {literal(item, depth + 1)}" for name, item in items if len(name) <= LONGEST_KEY]
+            kept = [
+                f"{key(name)}: {literal(item, depth + 1)}" for name, item in items if len(name) <= LONGEST_KEY
+            ]
             return f"{{ {'; '.join(kept)} }}" if kept else "{}"
         case list():
             return "unknown[]"
@@ -62,13 +91,16 @@ def literal(value: Any, depth: int = 0) -> str:
 
 def one_line(text: str, longest: int) -> str:
     """Printable, without line breaks, and cut."""
-    text = " ".join("".join(letter if letter.isprintable() else " " for letter in text[: 4 * longest]).split())
+    text = " ".join(
+        "".join(letter if letter.isprintable() else " " for letter in text[: 4 * longest]).split()
+    )
     return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
 
 
 def comment(text: str, indent: str) -> str:
     """A doc comment on a line of its own, which nothing in the text can end; empty for no text."""
-    return f"{indent}/** {text.replace('*/', '*\\/')} */\n" if text else ""
+    defused = text.replace("*/", "*\\/")
+    return f"{indent}/** {defused} */\n" if text else ""
 
 
 def _escaped(letter: str) -> str:

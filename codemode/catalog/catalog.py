@@ -32,6 +32,7 @@ class Catalog:
         self._by_id = _unique(tool for tool in tools if not _is_control(tool, controls_excluded))
         self.tools: Sequence[Tool] = tuple(self._by_id.values())
         self._guest = tuple(tool for tool in self.tools if tool.source != "mcp")
+        self._indexes: dict[bool, SearchIndex] = {}
 
     def __len__(self) -> int:
         return len(self.tools)
@@ -100,18 +101,15 @@ class Catalog:
 
     def search(self, query: str, limit: int = 8, *, with_mcp: bool = False) -> list[dict[str, Any]]:
         """Entries, best first, each with a `call` that is ready to use. `with_mcp` is for host views."""
-        index = self._whole_index if with_mcp else self._guest_index
-        return [
-            self.entry(tool) | {"call": self.call_expression(tool)} for tool in index.search(query, limit)
-        ]
+        found = self._index(with_mcp).search(query, limit)
+        return [self.entry(tool) | {"call": self.call_expression(tool)} for tool in found]
 
-    @cached_property
-    def _guest_index(self) -> SearchIndex:
-        return index_of(self._guest)
-
-    @cached_property
-    def _whole_index(self) -> SearchIndex:
-        return index_of(self.tools)
+    def _index(self, with_mcp: bool) -> SearchIndex:
+        # no cached_property: its lock is one for all catalogs in Python 3.11, and building takes long
+        index = self._indexes.get(with_mcp)
+        if index is None:
+            index = self._indexes[with_mcp] = index_of(self.tools if with_mcp else self._guest)
+        return index
 
     @cached_property
     def _by_name(self) -> dict[str, list[Tool]]:

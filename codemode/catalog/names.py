@@ -23,8 +23,8 @@ _SHOWN_PARAMETERS = 6
 
 def safe_name(name: str) -> str | None:
     """The identifier a tool's name becomes, or None if it can have none."""
-    safe = "".join(letter if _continues(letter) else "_" for letter in name)
-    if safe[:1].isdecimal() or not _starts(safe[:1]):
+    safe = name if name.isidentifier() else "".join(c if _continues(c) else "_" for c in name)
+    if not _starts(safe[:1]):
         safe = f"_{safe}"
     if safe in RESERVED_WORDS or safe in NOT_FOR_TOOLS or safe.startswith("__openclaw"):
         return None

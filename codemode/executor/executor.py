@@ -176,8 +176,8 @@ class Executor:
         self, tool: Tool, request: CallRequest, arguments: dict[str, Any], context: CallContext
     ) -> CallResult:
         begun = time.perf_counter()
-        ended = Event()
-        reporting = replace(context, on_update=self._reporter(context, ended))
+        ended = Event() if self._on_update is not None else None
+        reporting = context if ended is None else replace(context, on_update=self._reporter(context, ended))
         try:
             result = await run_tool(
                 tool,
@@ -188,7 +188,8 @@ class Executor:
                 max_result_bytes=self._max_result_bytes,
             )
         finally:
-            ended.set()
+            if ended is not None:
+                ended.set()
         duration_ms = (time.perf_counter() - begun) * 1000
         await self._hooks.after(AfterToolCall(tool.name, tool.id, arguments, context, result, duration_ms))
         return result

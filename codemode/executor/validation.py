@@ -38,31 +38,26 @@ def refuse_arguments(tool: Tool, arguments: object) -> Failed | None:
         return _refusal(tool, [f"takes one object, not {_kind(arguments)}"])
     given = cast("dict[str, Any]", arguments)
     try:
-        # Everything after this can rely on it: hooks, approval ids, and a validator that recurses in native
-        # code and would crash on what is nested without end.
+        # Refuses cycles and halves of surrogate pairs. Everything after it relies on that: hooks, approval
+        # ids, and a validator that recurses in native code and would crash on what is nested without end.
         msgspec.json.encode(given)
         validator = _validator_of(tool)
         if validator is None or validator.is_valid(given):
             return None
         errors = [error for error, _ in zip(validator.iter_errors(given), range(_MAX_PROBLEMS), strict=False)]
-    except (
-        ValueError,
-        TypeError,
-        OverflowError,
-        RecursionError,
-    ):  # half a surrogate pair, a cycle, an object
+    except (ValueError, TypeError, OverflowError, RecursionError):
         return _refusal(tool, ["the input is not JSON, or nested too deeply"])
     return _refusal(tool, [_problem(tool, error, given) for error in errors])
 
 
 def _refusal(tool: Tool, problems: list[str]) -> Failed:
-    told = "; ".join(problem[:_LONGEST_PROBLEM] for problem in problems)
+    told = [problem[:_LONGEST_PROBLEM] for problem in problems]
     expected = sketch(tool.parameters)
     return Failed(
         "invalid_arguments",
         "InvalidArguments",
-        f"{tool.name}: {told}. Parameters: {expected}",
-        {"problems": problems, "parameters": expected},
+        f"{tool.name}: {'; '.join(told)}. Parameters: {expected}",
+        {"problems": told, "parameters": expected},
     )
 
 

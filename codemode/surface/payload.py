@@ -14,8 +14,8 @@ from codemode.surface.controls import EXEC_PARAMETERS, WAIT_PARAMETERS
 
 _OURS = {"exec": frozenset(EXEC_PARAMETERS), "wait": frozenset(WAIT_PARAMETERS)}
 # Settings of the tool list; any other key that smells of tools may bring some in.
-_CHOICES = ("tool_choice", "toolChoice", "function_call", "tool_config", "toolConfig")
-_SETTINGS = frozenset((*_CHOICES, "parallel_tool_calls", "max_tool_calls"))
+_LIMITS = ("parallel_tool_calls", "max_tool_calls")
+_SETTINGS = ("tool_choice", "toolChoice", "function_call", "tool_config", "toolConfig", *_LIMITS)
 _SUSPICIOUS = ("tool", "function", "mcp", "plugin", "connector", "web_search", "skill")
 # Where the list may lie deeper: Gemini's SDK, an MCP response.
 _WRAPPERS = ("config", "result")
@@ -50,15 +50,12 @@ def check_payload(payload: object) -> None:
 
 
 def _declarations(payload: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    _refuse_other_ways(payload)
-    holder = payload
-    for wrapper in _WRAPPERS:
-        inner = payload.get(wrapper)
-        if "tools" not in payload and isinstance(inner, Mapping):
-            holder = cast("Mapping[str, Any]", inner)
-            _refuse_other_ways(holder)
-            break
-    listed = holder.get("tools")
+    wrapper = None if "tools" in payload else next((key for key in _WRAPPERS if key in payload), None)
+    _refuse_other_ways(payload, wrapper)
+    holder: object = payload if wrapper is None else payload[wrapper]
+    if wrapper is not None and isinstance(holder, Mapping):
+        _refuse_other_ways(cast("Mapping[str, Any]", holder), None)
+    listed: object = cast("Mapping[str, Any]", holder).get("tools") if isinstance(holder, Mapping) else None
     if not isinstance(listed, list | tuple):
         raise PayloadRefused("has no tool list in a known place")
     for item in cast("list[object]", listed):
@@ -67,16 +64,15 @@ def _declarations(payload: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
         yield from _declared(cast("Mapping[str, Any]", item))
 
 
-def _refuse_other_ways(holder: Mapping[str, Any]) -> None:
+def _refuse_other_ways(holder: Mapping[str, Any], wrapper: str | None) -> None:
+    """A second list anywhere beside the one that is checked, or a key that brings tools by itself."""
     for key in holder:
         value: object = holder[key]
-        if key == "tools" or not value:
+        if key in ("tools", wrapper) or not value:
             continue
-        if key in _SETTINGS:
-            carries = isinstance(value, Mapping) and "tools" in value
-        else:
-            carries = any(part in str(key).lower() for part in _SUSPICIOUS)
-        if carries:
+        is_list = isinstance(value, Mapping) and "tools" in value
+        is_suspicious = key not in _SETTINGS and any(part in str(key).lower() for part in _SUSPICIOUS)
+        if is_list or is_suspicious:
             raise PayloadRefused(f'brings tools in through "{str(key)[:80]}"')
 
 

@@ -43,8 +43,8 @@ def tool(
     destructive: bool = False,
     idempotent: bool = False,
     requires_approval: bool = False,
-    timeout_ms: int = ToolHints.timeout_ms,
-    concurrency: int = ToolHints.concurrency,
+    timeout_ms: int | None = None,
+    concurrency: int | None = None,
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
 
 

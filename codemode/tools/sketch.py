@@ -100,7 +100,10 @@ def _union(parts: list[str], sign: str = " | ") -> str:
 
 
 def _literal(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except RecursionError:  # as deep as JSON may be, in an enum
+        return "…"
     return text if len(text) <= _MAX_WORD else text[: _MAX_WORD - 1] + "…"
 
 

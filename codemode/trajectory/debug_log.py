@@ -1,7 +1,7 @@
 """The debug log: CODEMODE_DEBUG=1 makes the engine tell what it does, through standard logging.
 
-Lines say what happened to which run, in identifiers, codes, sizes and shapes: never a program, an argument, a
-result, an output or a value of the environment. Without the variable nothing is configured and nothing printed.
+Lines say what happened to which run, in identifiers, codes, sizes and shapes: never a program, an argument,
+a result, an output or a value of the environment. Without the variable nothing is configured or printed.
 """
 
 from __future__ import annotations

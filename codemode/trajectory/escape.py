@@ -14,7 +14,7 @@ def plain(text: str) -> str:
 
 def fit(text: str, columns: int) -> str:
     """Exactly so many columns: cut with an ellipsis, or padded. A wide character counts as two."""
-    shown = plain(text)
+    shown = plain(text[: columns + 1])  # each character takes a column at least
     width = sum(map(_width, shown))
     if width <= columns:
         return shown + " " * (columns - width)

@@ -43,7 +43,8 @@ class ApprovalMark(Struct, array_like=True):
 
 
 class TraceState(Struct, array_like=True):
-    """`recorded` is JSON by key: p the program, i2 and r2 input and result of call 2, o1.0 output, v the value."""
+    """`recorded` is JSON by key: p the program, i2 and r2 input and result of call 2, o1.0 the first output
+    of leg 1, v the value."""
 
     started_ms: int
     language: str
@@ -57,6 +58,7 @@ class TraceState(Struct, array_like=True):
     redaction: Redaction = "shape"
     recorded: dict[str, bytes] = {}
     recorded_bytes: int = 0
+    ended: int = -1
 
 
 class Row(Struct, array_like=True, frozen=True):

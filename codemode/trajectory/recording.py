@@ -20,7 +20,15 @@ _log = logging.getLogger("codemode.trajectory")
 
 LARGEST_VALUE_BYTES = 64 << 10
 PartKind = Literal["program", "input", "result", "output", "value"]
-_TYPES = {"{": "object", "[": "array", '"': "string", "t": "boolean", "f": "boolean", "n": "null"}
+_TYPES = {
+    b"{": "object",
+    b"[": "array",
+    b'"': "string",
+    b"t": "boolean",
+    b"f": "boolean",
+    b"n": "null",
+    b"": "null",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +70,7 @@ class Recording:
 
 def type_of(data: bytes) -> str:
     """Of a value as JSON, by its first character: looking at it costs the same however large it is."""
-    first = chr(data[0]) if data else "n"
+    first = bytes(memoryview(data)[:1])  # a msgspec.Raw has no index of its own
     return _TYPES.get(first, "number")
 
 

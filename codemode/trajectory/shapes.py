@@ -1,7 +1,7 @@
-"""The exported form: a run as the tool calls it was made of. Frozen data, and the JSON of docs/observability.md.
+"""The exported form: a run as the tool calls it was made of. Frozen data; the JSON: docs/observability.md.
 
-The outer calls (`exec`, then each `wait`) are tool calls with their nested calls under them. Looking at one runs
-nothing: it is what has happened, no recipe.
+The outer calls (`exec`, then each `wait`) are tool calls with their nested calls under them. Looking at one
+runs nothing: it is what has happened, no recipe.
 """
 
 from __future__ import annotations
@@ -123,9 +123,9 @@ class Trajectory(_Exported, frozen=True, tag="codemode.trajectory"):
     agent: str
     session: str
     status: RunStatus
+    redaction: Redaction
     agent_run: str = ""
     code: str = ""
-    redaction: Redaction = "shape"
     started_at_ms: int = 0
     ended_at_ms: int | None = None
     calls: tuple[ControlCall, ...] = ()

@@ -1,8 +1,8 @@
 """Noting what happens in a run while it happens: which leg, which call began when, how it was suspended.
 
-Small, because it is stored with every snapshot: what the ledger knows is not said again, times are offsets, equal
-shapes are kept once, and there is a bound on everything. While its run is suspended a trace is packed, and what
-happens then is noted when it is unpacked. Each note is also a line of the debug log.
+Small, because it is stored with every snapshot: what the ledger knows is not said again, times are offsets,
+equal shapes are kept once, and there is a bound on everything. While its run is suspended a trace is packed,
+and what happens then is noted when it is unpacked. Each note is also a line of the debug log.
 """
 
 from __future__ import annotations
@@ -58,10 +58,9 @@ class Trace:
     # ---- notes ---------------------------------------------------------------------------------------------
 
     def start(self, program: str, language: str, tools: int) -> None:
-        size = len(program.encode(errors="replace"))
+        size = _utf8(program)
         self._state = TraceState(_now(), language, size)
-        if self._recording.keeps_values:
-            self._record(self._state, "program", "", "p", msgspec.json.encode(program))
+        _record(self._state, "p", self._take("program", "", lambda: msgspec.json.encode(program)))
         note(_run_log, "run_started", self._run_id, language=language, bytes=size, tools=tools)
 
     def begin_leg(self, tool_call: str) -> None:
@@ -86,43 +85,53 @@ class Trace:
 
     def suspend(self, reason: str, output: Sequence[Output], size: int, capture_us: int) -> None:
         """Before the run is frozen, so that a snapshot knows how the leg that took it ended."""
-        now = _now()
+        end = self._ending("waiting", reason, output)
 
         def suspend(state: TraceState) -> None:
-            leg = state.legs[-1]
-            leg.snapshot_bytes, leg.capture_us = size, capture_us
-            self._end(state, leg, now, "waiting", reason, output)
+            state.legs[-1].snapshot_bytes, state.legs[-1].capture_us = size, capture_us
+            end(state)
 
         self._note(suspend)
         note(_snapshot_log, "taken", self._run_id, bytes=size, us=capture_us)
 
     def end_leg(self, result: Completed | Waiting | Failed) -> None:
-        now = _now()
         why = ""
+        value: tuple[str, int] | None = None
+        taken: bytes | None = None
         match result:
             case Waiting(reason=reason):
                 why = reason
             case Failed(code=code):
                 why = code
-            case Completed():
-                pass
+            case Completed(raw_value=raw):
+                value, taken = (type_of(raw), len(raw)), self._take("value", "", lambda: bytes(raw))
+        end = self._ending(result.status, why, result.output)
 
-        def end(state: TraceState) -> None:
-            if not state.legs:
-                return  # a run whose state could not be read again
-            self._end(state, state.legs[-1], now, result.status, why, result.output)
-            if isinstance(result, Completed):
-                state.value = (type_of(result.raw_value), len(result.raw_value))
-                self._record(state, "value", "", "v", bytes(result.raw_value))
+        def finish(state: TraceState) -> None:
+            end(state)
+            state.value = value
+            _record(state, "v", taken)
 
-        self._note(end)
+        self._note(finish)
         calls = len(result.telemetry.calls)
         note(_run_log, "leg_ended", self._run_id, status=result.status, why=why, calls=calls)
+
+    def end(self, status: str) -> None:
+        """The run is over; told again, the first time counts."""
+        now = _now()
+
+        def end(state: TraceState) -> None:
+            if state.ended < 0:
+                state.ended = now - state.started_ms
+
+        self._note(end)
+        note(_run_log, "run_ended", self._run_id, status=status)
 
     def begin_call(self, call_id: int, tool: str, args: bytes) -> None:
         """`args` is the guest's JSON array of arguments."""
         now, given = _now(), _first(args)
         shape = shape_of(given) if given else None
+        taken = self._take("input", tool, lambda: given) if given else None
 
         def begin(state: TraceState) -> None:
             leg = state.legs[-1]
@@ -131,20 +140,20 @@ class Trace:
                 return
             known = _intern(state.shapes, shape)
             state.calls[call_id] = CallMark(now - state.started_ms, leg.number, known)
-            if given:
-                self._record(state, "input", tool, f"i{call_id}", given)
+            _record(state, f"i{call_id}", taken)
 
         self._note(begin)
         note(_call_log, "call_started", self._run_id, call=call_id, tool=tool, input=shape)
 
     def finish_call(self, call_id: int, tool: str, status: str, data: bytes, rejected: bool) -> None:
-        code = _code_of(data) if rejected else ""
+        code, kind = (_code_of(data), "") if rejected else ("", type_of(data))
+        taken = None if rejected else self._take("result", tool, lambda: data)
 
         def finish(state: TraceState) -> None:
             mark = state.calls.get(call_id)
             if mark is not None:
-                mark.result, mark.error = "" if rejected else type_of(data), code
-                self._record(state, "result", tool, f"r{call_id}", data)
+                mark.result, mark.error = kind, code
+                _record(state, f"r{call_id}", taken)
 
         self._note(finish)
         note(
@@ -223,31 +232,35 @@ class Trace:
         kept = [call for call in calls if int(call.id) in state.calls]
         return Packed(
             state,
-            [
-                Row(int(c.id), c.tool, c.name, c.method, c.status, c.ms, c.bytes_in, c.bytes_out)
-                for c in kept
-            ],
+            [Row(int(c.id), c.tool, c.name, c.method, c.status, c.ms, c.bytes_in, c.bytes_out) for c in kept],
         )
 
-    def _end(
-        self, state: TraceState, leg: LegMark, now: int, status: str, why: str, output: Sequence[Output]
-    ) -> None:
-        leg.end, leg.status, leg.why = now - state.started_ms, status, why
-        leg.items = len(output)
-        leg.output_bytes = sum(
-            len(item.text.encode(errors="replace")) if item.type == "text" else len(item.raw_value)
-            for item in output
-        )
-        if self._recording.keeps_values:
-            for index, item in enumerate(output):
-                data = msgspec.json.encode(item.text) if item.type == "text" else bytes(item.raw_value)
-                self._record(state, "output", "", f"o{leg.number}.{index}", data)
+    def _ending(self, status: str, why: str, output: Sequence[Output]) -> Callable[[TraceState], None]:
+        """Holds on to nothing large: a suspended run keeps it until it goes on."""
+        now, items = _now(), len(output)
+        sizes = [len(item.raw_value) if item.type == "json" else _utf8(item.text) for item in output]
+        taken = [self._take("output", "", lambda item=item: _json(item)) for item in output]
 
-    def _record(self, state: TraceState, kind: PartKind, tool: str, key: str, data: bytes) -> None:
-        taken = self._recording.take(kind, tool, data) if key not in state.recorded else None
-        if taken is not None and state.recorded_bytes + len(taken) <= MAX_RECORDED_BYTES:
-            state.recorded[key] = taken
-            state.recorded_bytes += len(taken)
+        def end(state: TraceState) -> None:
+            if state.legs:
+                leg = state.legs[-1]
+                leg.end, leg.status, leg.why = now - state.started_ms, status, why
+                leg.items, leg.output_bytes = items, sum(sizes)
+                for index, data in enumerate(taken):
+                    _record(state, f"o{leg.number}.{index}", data)
+
+        return end
+
+    def _take(self, kind: PartKind, tool: str, data: Callable[[], bytes]) -> bytes | None:
+        return self._recording.take(kind, tool, data()) if self._recording.keeps_values else None
+
+
+def _record(state: TraceState, key: str, data: bytes | None) -> None:
+    """What is past the bound keeps its shape only."""
+    if data is None or key in state.recorded or state.recorded_bytes + len(data) > MAX_RECORDED_BYTES:
+        return
+    state.recorded[key] = data
+    state.recorded_bytes += len(data)
 
 
 def _drop_leg(state: TraceState, index: int) -> None:
@@ -283,6 +296,14 @@ def _code_of(data: bytes) -> str:
         return _code.decode(data).code[:40]
     except (msgspec.DecodeError, RecursionError):
         return ""
+
+
+def _json(item: Output) -> bytes:
+    return bytes(item.raw_value) if item.type == "json" else msgspec.json.encode(item.text)
+
+
+def _utf8(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode(errors="replace"))
 
 
 def _now() -> int:

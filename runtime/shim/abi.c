@@ -89,6 +89,7 @@ static char *inbox;
 
 CM_EXPORT(cm_inbox) char *cm_inbox(uint32_t len)
 {
+    cm_bridge_clear_outbox(); /* they were read; this may be the end of the guest */
     free(inbox);
     inbox = malloc((size_t)len + 1);
     inbox[len] = 0;

@@ -119,7 +119,7 @@ void cm_capture_seal(void);
 void cm_capture_diff(void);
 bool cm_capture_apply(uint32_t len);
 
-/* ---- json.c: values to JSON by the rules of the contract ------------------------------------ */
+/* ---- buf.c: bytes -------------------------------------------------------------------------------- */
 
 typedef struct {
     char *data;      /* owned; malloc */
@@ -134,6 +134,8 @@ void cm_buf_put_uint(cm_buf *b, uint32_t v);
 void cm_buf_free(cm_buf *b);
 /* how much of len bytes of UTF-8 to keep: at most max, never half a character */
 size_t cm_clip(const char *utf8, size_t len, size_t max);
+
+/* ---- json.c: values to JSON by the rules of the contract ------------------------------------ */
 
 enum cm_json { CM_JSON_OK = 0, CM_JSON_TOO_DEEP = 1, CM_JSON_INTERRUPTED = 2 };
 

@@ -94,6 +94,7 @@ async def is_quiet(made: Engine, desk: Desk) -> None:
     assert value_of(await made.exec("return 'next'", session="s")) == "next"
 
 
+@pytest.mark.guarantee("ends-leave-nothing")
 @IN_EACH_STATE
 def test_aborting_the_session_ends_the_run_wherever_it_is(state: str) -> None:
     desk = Desk()
@@ -109,6 +110,7 @@ def test_aborting_the_session_ends_the_run_wherever_it_is(state: str) -> None:
     run(scenario)
 
 
+@pytest.mark.guarantee("ends-leave-nothing")
 @IN_EACH_STATE
 def test_cancelling_the_caller_ends_the_run_wherever_it_is(state: str) -> None:
     desk = Desk()
@@ -124,6 +126,7 @@ def test_cancelling_the_caller_ends_the_run_wherever_it_is(state: str) -> None:
     run(scenario)
 
 
+@pytest.mark.guarantee("ends-leave-nothing")
 @IN_EACH_STATE
 def test_closing_the_engine_ends_the_run_wherever_it_is(state: str) -> None:
     desk = Desk()

@@ -158,9 +158,9 @@ def test_an_unknown_tool_is_answered_with_the_nearest_ids() -> None:
     explained = explain('await tools.call("web_serch", {})')
     assert explained.code == "nested_tool_failed"
     assert explained.text == (
-        "ToolError: no such tool (1:12)\n"
+        "ToolError: no such tool (1:13)\n"
         '    await tools.call("web_serch", {})\n'
-        "               ^\n"
+        "                ^\n"
         "Nearest: `openclaw:core:web_search`."
     )
 
@@ -207,9 +207,9 @@ def test_a_call_nobody_awaited_says_so() -> None:
     explained = explain("tools.echo({}); return 1", "tool_error", "disk full")
     assert explained.code == "nested_tool_failed"
     assert explained.text == (
-        "ToolError: disk full (1:6)\n"
+        "ToolError: disk full (1:7)\n"
         "    tools.echo({}); return 1\n"
-        "         ^\n"
+        "          ^\n"
         "This call was not awaited and failed: `await` it, or catch its error."
     )
 

@@ -4,10 +4,14 @@ import logging
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from codemode.catalog import Catalog
 from codemode.executor import Failed
 from codemode.executor.unfolding import Unusable, unfold
 from codemode.executor.validation import refuse_arguments
+from codemode.surface import describe_exec
 from codemode.tools import Source, Tool
 from tests.control.tool_samples import make, takes
 
@@ -180,3 +184,32 @@ def test_a_schema_nested_too_deeply_cannot_be_unfolded() -> None:
 
     with pytest.raises(Unusable, match="nested more than"):
         unfold(deep)
+
+
+KEYWORDS = (
+    "type properties items enum const anyOf allOf oneOf not $ref $defs required additionalProperties "
+    "prefixItems pattern minimum format default if then else patternProperties a b $schema $id description"
+)
+WORDS = ["object", "array", "string", "#", "#/$defs/a", "#/properties/a", "[", "(a+)+$", "http://x/y"]
+leaves = st.none() | st.booleans() | st.integers() | st.sampled_from(WORDS) | st.text(max_size=3)
+values = st.recursive(
+    leaves,
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(KEYWORDS.split()), inner, max_size=5)
+    ),
+    max_leaves=25,
+)
+schemas = st.dictionaries(st.sampled_from(KEYWORDS.split()), values, max_size=6)
+
+
+@given(schemas, st.dictionaries(st.sampled_from("abx"), values), st.sampled_from(["openclaw", "mcp"]))
+@settings(max_examples=200, deadline=None)
+def test_any_schema_and_any_arguments_give_a_verdict(
+    schema: dict[str, Any], arguments: dict[str, Any], source: Source
+) -> None:
+    tool = make("any", source=source, parameters=schema)
+
+    refused = refuse_arguments(tool, arguments)
+
+    assert refused is None or refused.code == "invalid_arguments"
+    assert len(describe_exec(Catalog([tool]))) < 5_000

@@ -98,6 +98,8 @@ def test_anything_else_is_a_hard_error(shape: Any, tools: list[Tool], problem: s
         {"web_search_options": {"search_context_size": "low"}},
         {"toolConfig": {"tools": [{"toolSpec": {"name": "read"}}]}},
         {"plugins": [{"id": "web"}]},
+        {"extra_body": {"tools": [{"name": "read"}]}},
+        {"config": {"tools": [{"functionDeclarations": [{"name": "read"}]}]}},
     ],
 )
 def test_tools_that_come_in_another_way_are_a_hard_error(extra: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,16 @@ def witness(tmp_path: Path) -> Witness:
 
 
 @pytest.fixture
-def launch(tmp_path: Path) -> Launch:
-    return lambda: Host(tmp_path / "runs.sqlite", tmp_path / "witness")
+def launch(tmp_path: Path) -> Iterator[Launch]:
+    launched: list[Host] = []
+
+    def start() -> Host:
+        launched.append(Host(tmp_path / "runs.sqlite", tmp_path / "witness"))
+        return launched[-1]
+
+    yield start
+    for host in launched:
+        host.kill()
 
 
 def suspended(host: Host, program: str, *names: str) -> str:

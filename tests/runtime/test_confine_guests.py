@@ -27,6 +27,7 @@ HARMLESS = {
 LOAD_HARMLESS = """
     import gc, resource, select, threading, time, traceback
     pair = socket.socketpair()
+    threading.stack_size(1 << 20)  # as the watchdog's: the default follows `ulimit -s`, and counts as data
     event, answer = threading.Event(), threading.Event()
     def formatted_failure():
         try:
@@ -100,6 +101,7 @@ LOAD_GUESTS = """
             call(name, *arguments)
         except wasmtime.Trap as trap:
             return trap.trap_code.name
+    threading.stack_size(1 << 20)
     spinning = threading.Event()
     confine = confine_worker
     def confine_worker(*arguments, **options):

@@ -24,8 +24,9 @@ from codemode.contract import Output
 from codemode.environment import Environment
 from codemode.executor import ApprovalRequest
 from codemode.meter import RunMeter, Tally
-from codemode.telemetry import CallStatus
+from codemode.telemetry import CallRecord, CallStatus
 from codemode.tools import CallContext
+from codemode.trajectory import Recording, Trace, TraceState
 
 
 class RunState(enum.StrEnum):
@@ -70,10 +71,12 @@ class _Memory(msgspec.Struct, array_like=True):
     meter: bytes
     pending: list[Work]
     settled: list[tuple[int, bool, bytes]]  # happened before the capture, not yet delivered
+    trace: TraceState | None = None
 
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(_Memory)
+_SHAPES = Recording()
 
 
 def new_run_id() -> str:
@@ -89,10 +92,10 @@ class Run:
     """A run as this process knows it. `program` and `meter` are there while a leg runs."""
 
     __slots__ = (
-        "aborted", "claim", "environment", "exact_positions", "expires_ms", "host_context", "id",
+        "aborted", "claim", "context", "environment", "exact_positions", "expires_ms", "host_context", "id",
         "is_adopted", "is_foreign", "is_frozen", "language", "late", "leg", "meter", "output", "pending",
-        "program", "returned", "scope", "seq", "settled", "state", "tasks", "timers", "unrecorded",
-        "variables", "waiter",
+        "program", "returned", "scope", "seq", "settled", "state", "tasks", "timers", "trace",
+        "unrecorded", "variables", "waiter",
     )  # fmt: skip
 
     def __init__(self, run_id: str, scope: Scope, environment: Environment, meter: RunMeter) -> None:
@@ -105,6 +108,7 @@ class Run:
         self.exact_positions = True
         self.returned = False
         self.meter: RunMeter | None = meter
+        self.trace = Trace(run_id, _SHAPES)
         self.output: list[Output] = []  # new since the last result
         self.pending: dict[int, Work] = {}
         self.settled: list[Settlement] = []  # in the order they happened
@@ -122,6 +126,7 @@ class Run:
         self.expires_ms = 0
         self.aborted: str | None = None  # why, if somebody asked for it
         self.host_context: CallContext | None = None
+        self.context: CallContext | None = None  # the same, bound to this run
         self.variables: contextvars.Context | None = None  # of whoever started it
 
     def __repr__(self) -> str:
@@ -155,13 +160,16 @@ class Run:
         pending = [_kept(work) for work in self.pending.values()]
         settled = [(s.id, s.rejected, s.json) for s in self.settled]
         memory = _Memory(
-            self.program, self.language, self.exact_positions, self.returned, meter.encode(), pending, settled
-        )
+            self.program, self.language, self.exact_positions, self.returned, meter.encode(), pending,
+            settled, self.trace.freeze(),
+        )  # fmt: skip
         self.is_frozen = True
         return zlib.compress(_encoder.encode(memory), 6)
 
     def shrink(self) -> None:
         """Drops what the snapshot has."""
+        if self.meter is not None:
+            self.trace.pack(self.meter.telemetry().calls)
         self.program = ""
         self.meter = None
         self.output = []
@@ -176,6 +184,7 @@ class Run:
             self.meter.finish_call(call_id, status, ms, size)
         self.late = []
         self.is_frozen = False
+        self.trace.thaw(memory.trace)
         return memory
 
     def settle(self, settlement: Settlement) -> None:
@@ -223,6 +232,12 @@ class Run:
             await asyncio.wait(running)
         self.tasks.clear()
         self.pending.clear()
+
+
+def read_trace(state: bytes) -> tuple[TraceState | None, tuple[CallRecord, ...]]:
+    """What happened until the snapshot, without going on with it. Only for bytes of our own envelopes."""
+    memory = _decoder.decode(zlib.decompress(state))
+    return memory.trace, RunMeter.resume(Tally(), memory.meter).telemetry().calls
 
 
 def _kept(work: Work) -> Work:

@@ -1,0 +1,130 @@
+"""Requests to a connected server, in JSON. Whatever goes wrong with one is an McpError.
+
+Tools are called through the SDK's session and not its `call_tool`: that one checks results against whatever
+schema the server sent, with Python's regular expressions, in the host. results.py checks them within bounds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from codemode.bridges.results import McpError
+from codemode.tools import CallContext
+
+if TYPE_CHECKING:  # loaded by the first connection
+    from mcp import Client
+
+    from codemode.bridges.mcp_asking import CallAsking
+
+_MOST_PAGES = 200
+_MOST_TOOLS = 20_000
+_MOST_ROUNDS = 10
+_ROUND_PAUSE_SECONDS = 0.1
+
+
+class ConnectionLost(McpError):
+    """The connection ended under the call, which may have taken effect. The next call finds a new one."""
+
+
+async def list_tools(client: Client) -> list[dict[str, Any]]:
+    """All pages, as far as anybody could want them. Raises McpError."""
+    found: list[dict[str, Any]] = []
+    cursor: str | None = None
+    if client.server_capabilities.tools is None:
+        return found
+    for _ in range(_MOST_PAGES):
+        with _in_our_words():
+            page = await client.list_tools(cursor=cursor)
+        found += [tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in page.tools]
+        cursor = page.next_cursor
+        if cursor is None or len(found) >= _MOST_TOOLS:
+            break
+    return found[:_MOST_TOOLS]
+
+
+async def send(
+    client: Client, method: str, params: dict[str, Any], context: CallContext, asking: CallAsking
+) -> dict[str, Any]:
+    """The result as MCP has it. Raises McpError."""
+    with _in_our_words():
+        match method:
+            case "tools/call":
+                result = await _call_tool(client, params, context, asking)
+            case "resources/list":
+                result = await client.list_resources(cursor=params.get("cursor"))
+            case "resources/read":
+                result = await client.read_resource(params["uri"])
+            case "prompts/list":
+                result = await client.list_prompts(cursor=params.get("cursor"))
+            case _:
+                result = await client.get_prompt(params["name"], params.get("arguments"))
+        return result.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+
+async def _call_tool(client: Client, params: dict[str, Any], context: CallContext, asking: CallAsking) -> Any:
+    """In rounds: since 2026 a server asks by its answer, and the call is sent again with what it needs."""
+    from mcp import types
+
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        context.update({"progress": progress, "total": total, "message": message})
+
+    responses: dict[str, Any] | None = None
+    state: str | None = None
+    for _ in range(_MOST_ROUNDS):
+        asked = types.CallToolRequestParams(
+            name=params["name"],
+            arguments=params["arguments"],
+            input_responses=responses,
+            request_state=state,
+        )
+        result = await client.session.send_request(
+            types.CallToolRequest(params=asked), _result_adapter(), progress_callback=on_progress
+        )
+        if not isinstance(result, types.InputRequiredResult):
+            return result
+        state = result.request_state
+        requests = result.input_requests or {}
+        responses = {key: await asking.respond(request) for key, request in requests.items()} or None
+        if responses is None:
+            await asyncio.sleep(_ROUND_PAUSE_SECONDS)
+    raise McpError(f"{params['name']} asked for more {_MOST_ROUNDS} times and did not go on")
+
+
+def _result_adapter() -> Any:
+    global _adapter  # made once, when the SDK is loaded anyway
+    if _adapter is None:
+        from mcp import types
+        from pydantic import TypeAdapter
+
+        _adapter = TypeAdapter(types.CallToolResult | types.InputRequiredResult)
+    return _adapter
+
+
+_adapter: Any = None
+
+
+class _in_our_words:
+    """The SDK's exceptions as ours. Cancellation passes through."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None or not isinstance(error, Exception) or isinstance(error, McpError):
+            return
+        import anyio
+        from mcp import MCPError, types
+        from pydantic import ValidationError
+
+        match error:
+            case MCPError() if error.code == types.CONNECTION_CLOSED:
+                raise ConnectionLost(str(error)) from None
+            case MCPError():
+                raise McpError(str(error) or "the server refused the request", {"code": error.code}) from None
+            case ValidationError():
+                raise McpError("the server's answer is not what MCP says it is") from None
+            case anyio.ClosedResourceError() | anyio.BrokenResourceError() | OSError():
+                raise ConnectionLost("the connection was closed") from None
+            case _:
+                raise McpError(f"the request failed: {type(error).__name__}") from error

@@ -1,0 +1,183 @@
+"""The bytes between the engine and an MCP server: a child process, or streamable HTTP.
+
+Both bound what a server can make the host hold: the SDK's own stdio transport reads a line of any length. A
+child gets a process group of its own, and nothing of it is left when the transport is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from codemode.bridges.servers import Http, Stdio
+
+if TYPE_CHECKING:  # the SDK takes half a second to load; engines without MCP never do
+    import httpx2
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+    from mcp.client._transport import TransportStreams
+    from mcp.shared.message import SessionMessage
+
+_log = logging.getLogger("codemode.mcp")
+
+MAX_MESSAGE_BYTES = 16 << 20
+_GRACE_SECONDS = 2.0
+_INHERITED = ("HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER")
+_HTTP_SECONDS = 30.0
+
+OnEnd = Callable[[str], None]
+
+
+@asynccontextmanager
+async def open_stdio(name: str, stdio: Stdio, on_end: OnEnd) -> AsyncGenerator[TransportStreams]:
+    """Starts the server; `on_end` hears why it can no longer be talked to. Raises OSError."""
+    import anyio
+
+    process = await asyncio.create_subprocess_exec(
+        stdio.command,
+        *stdio.args,
+        env={**{key: os.environ[key] for key in _INHERITED if key in os.environ}, **stdio.env},
+        cwd=stdio.cwd,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,
+        limit=MAX_MESSAGE_BYTES,
+    )
+    incoming, read_end = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
+    write_end, outgoing = anyio.create_memory_object_stream["SessionMessage"](0)
+    pumps = [
+        asyncio.create_task(_read(name, process, incoming, on_end), name=f"codemode mcp {name} out"),
+        asyncio.create_task(_write(process, outgoing), name=f"codemode mcp {name} in"),
+        asyncio.create_task(_drain(name, process), name=f"codemode mcp {name} err"),
+    ]
+    try:
+        yield read_end, write_end
+    finally:
+        with anyio.CancelScope(shield=True):
+            for stream in (read_end, write_end):
+                await stream.aclose()
+            await _stop(process)
+            for pump in pumps:
+                pump.cancel()
+            await asyncio.gather(*pumps, return_exceptions=True)
+            for stream in (incoming, outgoing):
+                await stream.aclose()
+
+
+async def _read(
+    name: str,
+    process: asyncio.subprocess.Process,
+    incoming: MemoryObjectSendStream[SessionMessage | Exception],
+    on_end: OnEnd,
+) -> None:
+    import anyio
+    from mcp.shared.message import SessionMessage
+    from mcp.types import jsonrpc_message_adapter
+
+    assert process.stdout is not None
+    problem = "its output ended"
+    try:
+        while True:
+            line = await process.stdout.readuntil(b"\n")
+            try:
+                message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+            except ValueError:  # servers print all sorts of things; one line of it harms nobody
+                _log.debug("%s wrote a line that is no message: %.200r", name, line)
+                continue
+            await incoming.send(SessionMessage(message))
+    except asyncio.IncompleteReadError:
+        with contextlib.suppress(TimeoutError):
+            problem = f"it ended with code {await asyncio.wait_for(process.wait(), _GRACE_SECONDS)}"
+    except asyncio.LimitOverrunError:
+        problem = f"it sent a message of more than {MAX_MESSAGE_BYTES} bytes"
+    except (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
+        problem = "the connection was closed"
+    on_end(problem)
+    await incoming.aclose()
+
+
+async def _write(
+    process: asyncio.subprocess.Process, outgoing: MemoryObjectReceiveStream[SessionMessage]
+) -> None:
+    """A server that does not read any more is noticed by its output, or by the time-out of the call."""
+    assert process.stdin is not None
+    with contextlib.suppress(OSError):
+        async for message in outgoing:
+            text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+            process.stdin.write(text.encode() + b"\n")
+            await process.stdin.drain()
+
+
+async def _drain(name: str, process: asyncio.subprocess.Process) -> None:
+    assert process.stderr is not None
+    while chunk := await process.stderr.read(4096):
+        _log.debug("%s: %.1000s", name, chunk.decode(errors="replace").rstrip())
+
+
+async def _stop(process: asyncio.subprocess.Process) -> None:
+    """As MCP has it: close its input, then ask, then insist; its children go with it."""
+    assert process.stdin is not None
+    process.stdin.close()
+    for step in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), _GRACE_SECONDS)
+            break
+        _signal_group(process, step)
+    await process.wait()
+    _signal_group(process, signal.SIGKILL)
+    transport = getattr(process, "_transport", None)  # closes the pipes that a grandchild may hold
+    if transport is not None:
+        transport.close()
+
+
+def _signal_group(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
+
+
+@asynccontextmanager
+async def open_http(http: Http, on_end: OnEnd) -> AsyncGenerator[TransportStreams]:
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
+
+    async def look(response: httpx2.Response) -> None:
+        if response.status_code == 404 and "mcp-session-id" in response.request.headers:
+            on_end("it does not know this session any more")
+        # Event streams have the SDK's limit, per event; a plain answer would have none.
+        if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
+            assert isinstance(response.stream, httpx2.AsyncByteStream)
+            response.stream = _bounded(response.stream)
+
+    # no limit on reading: a call's own time-out ends it, and an idle stream of notifications is no fault
+    timeout = httpx2.Timeout(_HTTP_SECONDS, read=None)
+    async with (
+        httpx2.AsyncClient(
+            headers=dict(http.headers), timeout=timeout, event_hooks={"response": [look]}
+        ) as client,
+        streamable_http_client(http.url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES) as streams,
+    ):
+        yield streams
+
+
+def _bounded(stream: httpx2.AsyncByteStream) -> httpx2.AsyncByteStream:
+    import httpx2
+
+    class Bounded(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            size = 0
+            async for chunk in stream:
+                size += len(chunk)
+                if size > MAX_MESSAGE_BYTES:
+                    raise httpx2.StreamError(f"the answer has more than {MAX_MESSAGE_BYTES} bytes")
+                yield chunk
+
+        async def aclose(self) -> None:
+            await stream.aclose()
+
+    return Bounded()

@@ -1,0 +1,82 @@
+"""A server's answer as the value a program gets, or as the failure it can catch. Pure.
+
+With a declared result type the program gets the structured content, and it is what was declared; without one,
+the answer as MCP has it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from codemode.executor.unfolding import Unusable, unfold
+from codemode.tools import Schema, ToolError
+
+if TYPE_CHECKING:  # 30 ms of import, for hosts that may never call a tool
+    from jsonschema_rs import Validator
+
+_BACKTRACKING = 20_000
+_LONGEST_PROBLEM = 300
+
+
+class McpError(ToolError):
+    """The server failed the call, in its own words, or could not be asked. Nothing else is affected."""
+
+    def __init__(self, message: str, data: Any = None) -> None:
+        super().__init__(message, name="McpError", code="mcp_error", data=data)
+
+
+class ResultReader:
+    """Of one tool. The validator is made with the first result."""
+
+    def __init__(self, tool: str, declared: Schema | None) -> None:
+        self._tool = tool
+        self._declared = declared
+        self._validator: Validator | None = None
+        self._is_compiled = False
+
+    def read(self, result: dict[str, Any]) -> Any:
+        """`result` is MCP's CallToolResult as JSON. Raises McpError."""
+        if result.get("isError"):
+            structured = result.get("structuredContent")
+            data = None if structured is None else {"structuredContent": structured}
+            raise McpError(text_of(result) or f"{self._tool} failed without saying why", data)
+        if self._declared is None:
+            return {
+                name: result[name] for name in ("content", "structuredContent", "_meta") if name in result
+            }
+        if "structuredContent" not in result:
+            raise McpError(f"{self._tool} has run, but did not return the structured result it declares")
+        self._check(result["structuredContent"])
+        return result["structuredContent"]
+
+    def _check(self, value: Any) -> None:
+        if not self._is_compiled:
+            self._is_compiled = True
+            self._validator = _compile(self._declared or {})
+        if self._validator is None or self._validator.is_valid(value):
+            return
+        problem = next((error.message for error in self._validator.iter_errors(value)), "")
+        raise McpError(
+            f"{self._tool} has run, but its result is not what it declares: {problem[:_LONGEST_PROBLEM]}"
+        )
+
+
+def text_of(result: dict[str, Any]) -> str:
+    """The text parts of a result, one below the other."""
+    content: Any = result.get("content")
+    blocks = cast("list[dict[str, Any]]", content) if isinstance(content, list) else []
+    return "\n".join(
+        str(block["text"]) for block in blocks if block.get("type") == "text" and "text" in block
+    )
+
+
+def _compile(schema: Schema) -> Validator | None:
+    """Unfolded to a bounded tree first, as the schemas of arguments are: a server may declare anything."""
+    from jsonschema_rs import FancyRegexOptions, validator_for
+
+    try:
+        return validator_for(
+            unfold(schema), offline=True, pattern_options=FancyRegexOptions(backtrack_limit=_BACKTRACKING)
+        )
+    except (ValueError, Unusable):
+        return None

@@ -1,0 +1,180 @@
+"""Whose trajectory may be seen, and for how long: runs that run, that are suspended, and that ended lately.
+
+What is kept in memory is bounded in number and bytes. A suspended run that this engine has never resumed is
+read from its snapshot: claimed for as long as that takes, nothing of it is run, and put back as it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Protocol
+
+from codemode_snapshots import EnvelopeRefused, NotClaimed, RunMeta, Scope, SnapshotError, Tombstone
+
+from codemode.contract import CodeModeResult
+from codemode.inputs import same_caller
+from codemode.runs import Run, RunState, read_trace
+from codemode.supervisor import Supervisor
+from codemode.suspension import Held, Suspensions
+from codemode.trajectory.build import Late, build
+from codemode.trajectory.recording import Recording
+from codemode.trajectory.shapes import VERSION, RunStatus, SessionTrajectory, Trajectory
+from codemode.trajectory.trace import Trace
+
+MAX_ENDED = 256
+MAX_BYTES = 8 << 20
+_MOST_RUNS = 256  # in one session's trajectory: the latest
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    scope: Scope
+    status: RunStatus
+    trace: Trace
+    size: int
+    late: Late = ()
+
+    @property
+    def has_ended(self) -> bool:
+        return self.status != "waiting"
+
+
+class KnownRuns(Protocol):
+    """Those that the engine knows now; see live.py."""
+
+    def get(self, run_id: str) -> Run | None: ...
+    def all(self) -> list[Run]: ...
+
+
+class Trajectories:
+    """Of one engine."""
+
+    def __init__(self, supervisor: Supervisor, suspensions: Suspensions, recording: Recording) -> None:
+        self._supervisor = supervisor
+        self._suspensions = suspensions
+        self.recording = recording
+        self._ended: dict[str, _Kept] = {}  # oldest first, and so are these:
+        self._suspended: dict[str, _Kept] = {}
+        self._bytes = 0
+        self._reading: dict[str, asyncio.Task[None]] = {}
+
+    def start(self, run: Run, tool_call: str) -> None:
+        run.trace = Trace(run.id, self.recording)
+        run.trace.start(run.program, run.language, len(run.environment.catalog))
+        run.trace.begin_leg(tool_call)
+
+    def adopt(self, run: Run) -> None:
+        """A run out of the store: its trace comes with its state, or has been read already."""
+        kept = self._get(run.id)
+        run.trace = Trace(run.id, self.recording) if kept is None else kept.trace
+
+    def end_leg(self, run: Run, result: CodeModeResult) -> CodeModeResult:
+        run.trace.end_leg(result)
+        if not run.is_foreign:
+            self.keep(run)
+        return result
+
+    def keep(self, run: Run) -> None:
+        """Told of every run that is suspended or over; told again, the later word counts."""
+        if run.has_ended:
+            run.trace.end(run.state.value)
+            if run.meter is not None:
+                run.trace.pack(run.meter.telemetry().calls)
+        self._put(run.id, _Kept(run.scope, run.state.value, run.trace, run.trace.size, tuple(run.late)))
+
+    async def of_run(self, runs: KnownRuns, run_id: str, caller: Scope) -> Trajectory | None:
+        """None for whoever is not in the run's scope, as if there were no such run."""
+        if runs.get(run_id) is None and self._get(run_id) is None:
+            await self._read(runs, run_id, caller)
+        run, kept = runs.get(run_id), self._get(run_id)
+        if run is not None:
+            return _of(run) if same_caller(run.scope, caller) else None
+        if kept is None or not same_caller(kept.scope, caller):
+            return None
+        status = kept.status
+        if status == "waiting":  # it may have ended in the store, where nobody here had it
+            found = await self._suspensions.find(run_id)
+            if isinstance(found, Tombstone):
+                status = "expired" if found.ending == "expired" else "aborted"
+        return build(run_id, kept.scope, status, kept.trace.look(()), kept.late)
+
+    async def of_session(self, runs: KnownRuns, owner: Scope) -> SessionTrajectory:
+        """All runs of the agent in this session, whichever turn of it started them."""
+        scopes = {run_id: kept.scope for run_id, kept in (self._ended | self._suspended).items()}
+        for meta in await self._suspensions.runs(owner.session):
+            scopes.setdefault(meta.label.run_id, meta.label.scope)
+        scopes |= {run.id: run.scope for run in runs.all()}
+        mine = [
+            (run_id, scope)
+            for run_id, scope in scopes.items()
+            if (scope.session, scope.agent) == (owner.session, owner.agent)
+        ]
+        found = [await self.of_run(runs, run_id, scope) for run_id, scope in mine[-_MOST_RUNS:]]
+        known = [run for run in found if run is not None]
+        known.sort(key=lambda run: (run.started_at_ms, run.run_id))
+        return SessionTrajectory(version=VERSION, agent=owner.agent, session=owner.session, runs=tuple(known))
+
+    async def settled(self, run_id: str) -> None:
+        """Returns when nobody is reading this run's snapshot: whoever wants to claim it asks first."""
+        while (reading := self._reading.get(run_id)) is not None:
+            await asyncio.wait({reading})
+
+    async def close(self) -> None:
+        """What is kept in memory can still be seen."""
+        if self._reading:
+            await asyncio.wait(set(self._reading.values()))
+
+    async def _read(self, runs: KnownRuns, run_id: str, caller: Scope) -> None:
+        meta = await self._suspensions.find(run_id)
+        if not isinstance(meta, RunMeta) or not same_caller(meta.label.scope, caller):
+            return
+        if runs.get(run_id) is not None or self._get(run_id) is not None:
+            return
+        # Claiming what cannot be opened ends it. That is for `wait` to find out, not for whoever looks.
+        if meta.label.build_id != self._supervisor.build_id or meta.claimed_by is not None:
+            return
+        reading = self._reading.get(run_id)
+        if reading is None:
+            # a task of its own: whoever asks may be cancelled, what is claimed must be put back
+            reading = asyncio.create_task(self._read_snapshot(meta), name=f"codemode read {run_id}")
+            self._reading[run_id] = reading
+            reading.add_done_callback(lambda _: self._reading.pop(run_id, None))
+        await asyncio.wait({reading})
+
+    async def _read_snapshot(self, meta: RunMeta) -> None:
+        run_id = meta.label.run_id
+        trace = Trace(run_id, self.recording)
+        try:
+            opened = await self._suspensions.claim(self._supervisor.build_id, meta)
+            if not isinstance(opened, NotClaimed):
+                await self._suspensions.release(opened.claim)
+                stored, calls = read_trace(opened.state)
+                trace.thaw(stored)
+                trace.pack(calls)
+        except (Held, EnvelopeRefused, SnapshotError):
+            return  # another engine's, or no longer there: not to be seen from here
+        if trace.size:
+            self._put(run_id, _Kept(meta.label.scope, RunState.WAITING.value, trace, trace.size))
+
+    def _put(self, run_id: str, kept: _Kept) -> None:
+        self._drop(run_id)
+        (self._ended if kept.has_ended else self._suspended)[run_id] = kept
+        self._bytes += kept.size
+        while len(self._ended) > MAX_ENDED or self._bytes > MAX_BYTES:
+            oldest = next(iter(self._ended or self._suspended))
+            (self._ended.get(oldest) or self._suspended[oldest]).trace.forget()
+            self._drop(oldest)
+
+    def _drop(self, run_id: str) -> None:
+        found = self._ended.pop(run_id, None) or self._suspended.pop(run_id, None)
+        if found is not None:
+            self._bytes -= found.size
+
+    def _get(self, run_id: str) -> _Kept | None:
+        return self._ended.get(run_id) or self._suspended.get(run_id)
+
+
+def _of(run: Run) -> Trajectory:
+    calls = () if run.meter is None else run.meter.telemetry().calls
+    return build(run.id, run.scope, run.state.value, run.trace.look(calls), run.late)

@@ -1,0 +1,79 @@
+/* Growing bytes, and strings as JSON. Never fails: going over the heap stops the guest. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "shim.h"
+
+void cm_buf_put(cm_buf *b, const void *data, size_t len)
+{
+    if (b->len + len > b->cap) {
+        size_t cap = b->cap ? b->cap : 256;
+        while (cap < b->len + len)
+            cap += cap / 2 + 256;
+        b->data = realloc(b->data, cap); /* never NULL: going over the heap stops the guest */
+        b->cap = cap;
+    }
+    memcpy(b->data + b->len, data, len);
+    b->len += len;
+}
+
+void cm_buf_puts(cm_buf *b, const char *s) { cm_buf_put(b, s, strlen(s)); }
+void cm_buf_putc(cm_buf *b, char c) { cm_buf_put(b, &c, 1); }
+
+void cm_buf_put_uint(cm_buf *b, uint32_t v)
+{
+    char text[12];
+    cm_buf_put(b, text, (size_t)snprintf(text, sizeof text, "%u", v));
+}
+
+void cm_buf_free(cm_buf *b)
+{
+    free(b->data);
+    *b = (cm_buf){0};
+}
+
+size_t cm_clip(const char *utf8, size_t len, size_t max)
+{
+    if (len <= max)
+        return len;
+    while (max && ((unsigned char)utf8[max] & 0xC0) == 0x80)
+        max--;
+    return max;
+}
+
+/* QuickJS hands out a lone surrogate as three bytes ED A0..BF xx: not UTF-8, becomes U+FFFD. */
+void cm_buf_put_json_string(cm_buf *b, const char *utf8, size_t len, bool *replaced)
+{
+    static const char hex[] = "0123456789abcdef";
+    cm_buf_putc(b, '"');
+    size_t start = 0;
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)utf8[i];
+        const char *escape = NULL;
+        char control[7];
+        size_t skip = 1;
+        if (c == '"') escape = "\\\"";
+        else if (c == '\\') escape = "\\\\";
+        else if (c == '\n') escape = "\\n";
+        else if (c == '\r') escape = "\\r";
+        else if (c == '\t') escape = "\\t";
+        else if (c < 0x20) {
+            memcpy(control, "\\u00", 4);
+            control[4] = hex[c >> 4], control[5] = hex[c & 15], control[6] = 0;
+            escape = control;
+        } else if (c == 0xED && i + 2 < len && ((unsigned char)utf8[i + 1] & 0xE0) == 0xA0) {
+            escape = "\xEF\xBF\xBD";
+            skip = 3;
+            if (replaced)
+                *replaced = true;
+        }
+        if (escape) {
+            cm_buf_put(b, utf8 + start, i - start);
+            cm_buf_puts(b, escape);
+            i += skip - 1;
+            start = i + 1;
+        }
+    }
+    cm_buf_put(b, utf8 + start, len - start);
+    cm_buf_putc(b, '"');
+}

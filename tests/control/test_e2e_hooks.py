@@ -1,0 +1,243 @@
+"""The host's rules through the engine: hooks around nested calls and around exec itself, and the audit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from codemode import CallContext, tool
+from codemode.executor import AfterToolCall, AuditEvent, BeforeToolCall, Block, RequireApproval, Rewrite
+from tests.control.engine_harness import echo, engine, failure_of, pay, run, statuses, value_of, waiting
+from tests.control.tool_samples import make, takes
+
+pytestmark = pytest.mark.usefixtures("leaves_nothing")
+
+Before = Callable[[BeforeToolCall], Any]
+
+
+class Rule:
+    """One rule, asked about tools or about programs; remembers what it was asked and told."""
+
+    def __init__(self, answer: Before, kind: str = "tool") -> None:
+        self.answer, self.kind = answer, kind
+        self.before: list[BeforeToolCall] = []
+        self.after: list[AfterToolCall] = []
+
+    def before_tool_call(self, event: BeforeToolCall) -> Any:
+        if event.tool_kind != self.kind:
+            return None
+        self.before.append(event)
+        return self.answer(event)
+
+    def after_tool_call(self, event: AfterToolCall) -> None:
+        self.after.append(event)
+
+
+def allow(_: BeforeToolCall) -> None:
+    return None
+
+
+def break_down(_: BeforeToolCall) -> Any:
+    raise RuntimeError("the rule book at /var/lib/rules is on fire")
+
+
+@pytest.mark.guarantee("hooks-see-nested-calls")
+def test_a_hook_rewrites_the_arguments_of_a_nested_call() -> None:
+    rule = Rule(lambda event: Rewrite({"value": [event.arguments["value"], "checked"]}))
+
+    async def scenario() -> None:
+        async with engine(hooks=rule) as made:
+            result = await made.exec("return await tools.echo({ value: 'mine' })")
+            assert value_of(result) == ["mine", "checked"]
+            assert statuses(result) == [("echo", "ok")]
+            assert [event.arguments for event in rule.after] == [{"value": ["mine", "checked"]}]
+
+    run(scenario)
+
+
+@pytest.mark.guarantee("hooks-see-nested-calls")
+def test_a_blocked_call_does_not_run_and_the_program_hears_why() -> None:
+    ran: list[str] = []
+
+    @tool
+    async def delete(name: str) -> None:
+        """Deletes."""
+        ran.append(name)
+
+    rule = Rule(lambda event: Block("the office is closed") if event.tool == "delete" else None)
+
+    async def scenario() -> None:
+        async with engine([echo, delete], hooks=rule) as made:
+            caught = "return await tools.delete({ name: 'x' }).catch((e) => [e.name, e.code, e.message])"
+            result = await made.exec(caught)
+            words = ["ToolBlocked", "denied", "delete was blocked: the office is closed"]
+            assert value_of(result) == words
+            assert statuses(result) == [("delete", "denied")]
+            result = await made.exec("text('before'); await tools.delete({ name: 'x' })")
+            assert "delete was blocked: the office is closed" in failure_of(result, "nested_tool_failed").error
+            assert (ran, rule.after) == ([], [])
+
+    run(scenario)
+
+
+@pytest.mark.guarantee("hooks-see-nested-calls")
+def test_a_hook_can_want_an_approval_for_what_it_has_rewritten() -> None:
+    first = Rule(lambda event: Rewrite({"value": f"{event.arguments['value']}!"}))
+    second = Rule(lambda event: RequireApproval(f"Really {event.tool}?"))
+
+    async def scenario() -> None:
+        async with engine(hooks=[first, second]) as made:
+            result = waiting(await made.exec("return await tools.echo({ value: 'hello' })"), "approval")
+            (call,) = result.pending_tool_calls
+            assert call.approval is not None
+            assert call.approval.summary == "Really echo?"
+            assert await made.approve(result.run_id, call.approval.id)
+            assert value_of(await made.wait(result.run_id)) == "hello!"
+            assert (len(first.before), len(second.before)) == (1, 1)  # not asked again after the approval
+
+    run(scenario)
+
+
+@pytest.mark.guarantee("hooks-see-nested-calls")
+def test_hooks_and_audit_see_the_real_tool_however_it_is_called() -> None:
+    rule, audited = Rule(allow), list[AuditEvent]()
+    program = """
+    await Promise.all([tools.echo({}), tools.call("echo", {}), tools.call("openclaw:core:echo", {})]);
+    await tools.call("no_such_tool", {}).catch(() => 0);
+    """
+
+    async def scenario() -> None:
+        async with engine([echo], hooks=rule, audit=audited.append) as made:
+            value_of(await made.exec(program, session="s", agent="a", context=CallContext(sender="ann")))
+        real = ("echo", "openclaw:core:echo")
+        assert [(event.tool, event.tool_id) for event in rule.before] == [real] * 3
+        assert [(event.tool, event.tool_id) for event in rule.after] == [real] * 3
+        assert [(event.tool, event.tool_id, event.outcome) for event in audited] == [
+            *[(*real, "ok")] * 3,
+            ("no_such_tool", None, "error"),
+        ]
+        assert {(event.agent_id, event.session_id, event.sender) for event in audited} == {("a", "s", "ann")}
+        assert {event.tool_kind for event in rule.after} == {"tool"}
+
+    run(scenario)
+
+
+@pytest.mark.guarantee("exec-is-told-from-a-shell")
+def test_a_rule_tells_exec_from_a_shell_of_that_name() -> None:
+    seen: list[tuple[str, str, str | None, dict[str, Any]]] = []
+
+    class Watch:
+        def before_tool_call(self, event: BeforeToolCall) -> None:
+            seen.append((event.tool, event.tool_kind, event.tool_input_kind, event.arguments))
+
+    shell = make("exec", "Runs a shell command.", parameters=takes("command"))
+
+    async def scenario() -> None:
+        async with engine([shell], hooks=Watch()) as made:
+            program = "return await tools.exec({ command: 'ls' })"
+            assert value_of(await made.exec(program)) == {"command": "ls"}
+            assert value_of(await made.exec({"command": "return 1 as number", "language": "typescript"})) == 1
+        assert seen == [
+            ("exec", "code_mode_exec", "javascript", {"code": program, "language": "javascript"}),
+            ("exec", "tool", None, {"command": "ls"}),
+            ("exec", "code_mode_exec", "typescript", {"code": "return 1 as number", "language": "typescript"}),
+        ]
+
+    run(scenario)
+
+
+@pytest.mark.guarantee("exec-is-told-from-a-shell")
+def test_a_program_is_rewritten_by_a_hook_before_it_runs() -> None:
+    def rewrite(event: BeforeToolCall) -> Rewrite:
+        return Rewrite({**event.arguments, "code": event.arguments["code"].replace("secret", "public")})
+
+    async def scenario() -> None:
+        async with engine(hooks=Rule(rewrite, "code_mode_exec")) as made:
+            assert value_of(await made.exec("return 'secret'")) == "public"
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (lambda event: Block("no programs today"), "aborted"),  # pyright: ignore[reportUnknownLambdaType] - a Before
+        (lambda event: RequireApproval(), "aborted"),  # pyright: ignore[reportUnknownLambdaType] - a Before
+        (break_down, "aborted"),
+        (lambda event: "yes", "aborted"),  # pyright: ignore[reportUnknownLambdaType] - a Before
+        (lambda event: Rewrite({"code": " "}), "invalid_input"),  # pyright: ignore[reportUnknownLambdaType] - a Before
+        (lambda event: Rewrite({"code": "1", "language": "perl"}), "unsupported_language"),  # pyright: ignore[reportUnknownLambdaType] - a Before
+    ],
+    ids=["blocked", "approval", "broken", "no answer", "empty", "perl"],
+)
+@pytest.mark.guarantee("hooks-fail-closed")
+def test_a_program_that_no_rule_let_through_does_not_run(answer: Before, code: Any) -> None:
+    ran: list[object] = []
+
+    @tool
+    async def note() -> None:
+        """Notes that it ran."""
+        ran.append(note)
+
+    async def scenario() -> None:
+        async with engine([note], hooks=Rule(answer, "code_mode_exec")) as made:
+            result = failure_of(await made.exec("await tools.note()"), code)
+            assert "on fire" not in result.error
+            assert ("no programs today" in result.error) == (answer({}) == Block("no programs today") if code == "aborted" and answer is not break_down else False)  # type: ignore[arg-type]
+            assert (ran, result.telemetry.calls) == ([], ())
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("answer", [break_down, lambda event: True], ids=["broken", "no answer"])  # pyright: ignore[reportUnknownLambdaType] - a Before
+@pytest.mark.guarantee("hooks-fail-closed")
+def test_a_rule_that_cannot_be_asked_allows_no_call(answer: Before) -> None:
+    async def scenario() -> None:
+        async with engine(hooks=Rule(answer)) as made:
+            result = await made.exec("return await tools.echo({ value: 1 }).catch((e) => [e.code, e.message])")
+            assert value_of(result) == ["denied", "echo was blocked: a rule of the host could not be asked"]
+            assert statuses(result) == [("echo", "denied")]
+
+    run(scenario)
+
+
+def test_an_after_hook_that_breaks_changes_no_result() -> None:
+    class Broken:
+        async def after_tool_call(self, event: AfterToolCall) -> None:
+            raise RuntimeError(event.tool)
+
+    async def scenario() -> None:
+        async with engine(hooks=Broken()) as made:
+            assert value_of(await made.exec("return await tools.echo({ value: 1 })")) == 1
+
+    run(scenario)
+
+
+def test_parallel_calls_are_each_rewritten_blocked_or_approved() -> None:
+    def decide(event: BeforeToolCall) -> Any:
+        amount = event.arguments["amount"]
+        return Block("too much") if amount > 100 else Rewrite({"amount": amount + 1})
+
+    async def scenario() -> None:
+        asked: list[int] = []
+
+        async def approve(request: Any) -> bool:
+            asked.append(request.arguments["amount"])
+            return request.arguments["amount"] % 2 == 0
+
+        async with engine([pay], hooks=Rule(decide), approve=approve) as made:
+            program = """
+            const amounts = [1, 2, 3, 101, 5, 6, 7, 102];
+            return await Promise.all(amounts.map((amount) => tools.pay({ amount }).catch((e) => e.message)));
+            """
+            result = await made.exec(program)
+            no, blocked = "pay was not approved", "pay was blocked: too much"
+            assert value_of(result) == ["paid 2", no, "paid 4", blocked, "paid 6", no, "paid 8", blocked]
+            assert asked == [2, 3, 4, 6, 7, 8]
+            assert [status for _, status in statuses(result)] == [
+                "ok", "denied", "ok", "denied", "ok", "denied", "ok", "denied",
+            ]  # fmt: skip
+
+    run(scenario)

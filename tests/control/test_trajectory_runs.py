@@ -1,0 +1,436 @@
+"""The trajectory of a run: control calls with their nested calls under them, for whoever is in its scope."""
+
+# ruff: noqa: E501 - programs are data and read best unwrapped
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from codemode import Engine
+from codemode.trajectory import NestedCall, Part, Trajectory
+from codemode.trajectory.kept import MAX_BYTES, MAX_ENDED
+from codemode.trajectory.trace import MAX_CALLS, MAX_LEGS
+from tests.control.engine_harness import Desk, engine, failure_of, run, until, value_of, waiting
+
+pytestmark = pytest.mark.usefixtures("leaves_nothing")
+OWN: dict[str, Any] = {"session": "s1", "agent": "a1", "agent_run": "turn-1"}
+SECRET = "hunter2-hunter2"
+
+
+async def seen(made: Engine, run_id: str, **scope: Any) -> Trajectory:
+    found = await made.trajectory(run_id, **scope)
+    assert found is not None
+    return found
+
+
+async def only_run(made: Engine, session: str = "default") -> Trajectory:
+    found = await made.session_trajectory(session)
+    assert found is not None
+    (one,) = found.runs
+    return one
+
+
+def outline(trajectory: Trajectory) -> list[Any]:
+    """The transcript in short: each control call and what began under it."""
+    return [
+        (call.name, call.status, [(nested.name, nested.status) for nested in call.calls])
+        for call in trajectory.calls
+    ]
+
+
+def nested_in(trajectory: Trajectory) -> list[NestedCall]:
+    return [nested for call in trajectory.calls for nested in call.calls]
+
+
+@pytest.mark.guarantee("transcript-keeps-calls")
+def test_nested_calls_are_under_the_control_call_that_started_them() -> None:
+    desk = Desk()
+    program = """
+    text("one"); await tools.echo({ value: 1 }); await tools.hold({ name: "a" });
+    await tools.fail({}).catch(() => 0); json({ two: 2 }); await tools.hold({ name: "b" });
+    await tools.search("echo"); return [1, 2]
+    """
+
+    async def scenario() -> None:
+        async with engine(desk.tools, {"timeoutMs": 100}) as made:
+            run_id = waiting(await made.exec(program, tool_call="call-1")).run_id
+            desk.answer("a")
+            waiting(await made.wait(run_id, tool_call="call-2"))
+            half = await seen(made, run_id)
+            desk.answer("b")
+            value_of(await made.wait(run_id, tool_call="call-3"))
+            whole = await seen(made, run_id)
+
+        assert outline(half) == [
+            ("exec", "waiting", [("echo", "ok"), ("hold", "ok")]),
+            ("wait", "waiting", [("fail", "error"), ("hold", "pending")]),
+        ]
+        assert (half.status, half.ended_at_ms) == ("waiting", None)
+        assert outline(whole) == [
+            ("exec", "waiting", [("echo", "ok"), ("hold", "ok")]),
+            ("wait", "waiting", [("fail", "error"), ("hold", "ok")]),
+            ("wait", "completed", [("", "ok")]),
+        ]
+        assert (whole.status, whole.code, whole.is_partial) == ("completed", "", False)
+        assert [(c.tool_kind, c.tool_input_kind, c.tool_call_id, c.reason) for c in whole.calls] == [
+            ("code_mode_exec", "javascript", "call-1", "pending_tools"),
+            ("code_mode_wait", "run_id", "call-2", "pending_tools"),
+            ("code_mode_wait", "run_id", "call-3", ""),
+        ]
+        echo, _, fail, _, search = nested_in(whole)
+        assert (echo.id, echo.tool, echo.method, echo.bytes_in, echo.bytes_out) == (
+            *("1", "openclaw:core:echo", "call", 13, 1),
+        )
+        assert (fail.tool, fail.error, fail.result) == ("openclaw:core:fail", "tool_error", None)
+        assert (search.tool, search.method) == ("", "search")
+        assert [c.suspended is not None for c in whole.calls] == [True, True, False]
+        assert [c.resumed is not None for c in whole.calls] == [False, True, True]
+        assert [c.output and (c.output.items, c.output.bytes) for c in whole.calls] == [(1, 3), (1, 9), None]
+        assert whole.calls[2].value == {"type": "array", "bytes": 5}
+        assert_times_are_in_order(whole)
+
+    run(scenario)
+
+
+def assert_times_are_in_order(trajectory: Trajectory) -> None:
+    starts = [call.started_at_ms for call in trajectory.calls]
+    assert starts == sorted(starts)
+    assert starts[0] == trajectory.started_at_ms
+    for call in trajectory.calls:
+        assert call.ended_at_ms is not None
+        assert call.started_at_ms <= call.ended_at_ms <= (trajectory.ended_at_ms or 0)
+        for nested in call.calls:
+            assert call.started_at_ms <= nested.started_at_ms <= call.ended_at_ms
+            assert nested.ended_at_ms is not None
+            assert nested.started_at_ms <= nested.ended_at_ms
+
+
+def test_a_wait_in_which_nothing_settled_is_in_the_transcript_too() -> None:
+    desk = Desk()
+
+    async def scenario() -> None:
+        async with engine(desk.tools, {"timeoutMs": 100}) as made:
+            run_id = waiting(await made.exec("return await tools.hold({ name: 'a' })")).run_id
+            waiting(await made.wait(run_id))
+            waiting(await made.wait(run_id))
+            desk.answer("a")
+            value_of(await made.wait(run_id))
+            found = await seen(made, run_id)
+            assert outline(found) == [
+                ("exec", "waiting", [("hold", "ok")]),
+                ("wait", "waiting", []),
+                ("wait", "waiting", []),
+                ("wait", "completed", []),
+            ]
+
+    run(scenario)
+
+
+def test_a_running_run_can_be_looked_at() -> None:
+    desk = Desk()
+
+    async def scenario() -> None:
+        async with engine(desk.tools) as made:
+            running = asyncio.create_task(made.exec("return await tools.hold({ name: 'a' })", session="s"))
+            await desk.asked("a")
+            found = await only_run(made, "s")
+            assert (found.status, found.ended_at_ms) == ("running", None)
+            assert outline(found) == [("exec", "running", [("hold", "pending")])]
+            desk.answer("a")
+            value_of(await running)
+            assert outline(await seen(made, found.run_id, session="s")) == [
+                ("exec", "completed", [("hold", "ok")])
+            ]
+
+    run(scenario)
+
+
+def test_an_approval_is_on_record_with_its_call() -> None:
+    async def scenario() -> None:
+        async with engine() as made:
+            result = waiting(await made.exec("return await tools.pay({ amount: 5 })"), "approval")
+            (pending,) = result.pending_tool_calls
+            assert pending.approval is not None
+            (asked,) = nested_in(await seen(made, result.run_id))
+            assert asked.approval is not None
+            assert (asked.status, asked.approval.id, asked.approval.approved) == ("pending", pending.approval.id, None)
+            assert await made.approve(result.run_id, pending.approval.id)
+            value_of(await made.wait(result.run_id))
+            (paid,) = nested_in(await seen(made, result.run_id))
+            assert paid.approval is not None
+            assert (paid.status, paid.approval.id, paid.approval.approved) == ("ok", pending.approval.id, True)
+            assert paid.approval.decided_at_ms is not None
+
+    run(scenario)
+
+
+def test_a_failed_run_keeps_its_code_and_an_aborted_one_its_calls() -> None:
+    desk = Desk()
+
+    async def scenario() -> None:
+        async with engine(desk.tools, {"timeoutMs": 100}) as made:
+            failure_of(await made.exec("await tools.echo(); null.x", session="f"), "guest_error")
+            broken = await only_run(made, "f")
+            assert (broken.status, broken.code, broken.calls[0].code) == ("failed", "guest_error", "guest_error")
+            result = waiting(await made.exec("await tools.hold({ name: 'a' })"))
+            assert await made.abort(result.run_id)
+            aborted = await seen(made, result.run_id)
+            assert (aborted.status, aborted.code) == ("aborted", "aborted")
+            assert outline(aborted) == [("exec", "waiting", [("hold", "aborted")])]
+            assert aborted.ended_at_ms is not None
+
+    run(scenario)
+
+
+def test_a_run_that_is_aborted_while_it_runs_ends_its_exec_as_failed() -> None:
+    desk = Desk()
+
+    async def scenario() -> None:
+        async with engine(desk.tools) as made:
+            running = asyncio.create_task(made.exec("await tools.hold({ name: 'a' })"))
+            await desk.asked("a")
+            run_id = (await only_run(made)).run_id
+            assert await made.abort(run_id)
+            failure_of(await running, "aborted")
+            found = await seen(made, run_id)
+            assert outline(found) == [("exec", "failed", [("hold", "aborted")])]
+            assert (found.status, found.calls[0].code) == ("aborted", "aborted")
+
+    run(scenario)
+
+
+def test_an_expired_run_is_seen_as_expired() -> None:
+    desk = Desk()
+
+    async def scenario() -> None:
+        async with engine(desk.tools, {"snapshotTtlSeconds": 1}) as made:
+            result = waiting(await made.exec("tools.hold({ name: 'a' }); await yield_control()"))
+            await until(lambda: desk.joined == ["a"])
+            found = await seen(made, result.run_id)
+            assert (found.status, found.code) == ("expired", "snapshot_expired")
+            assert outline(found) == [("exec", "waiting", [("hold", "aborted")])]
+
+    run(scenario)
+
+
+@pytest.mark.guarantee("trajectory-is-redacted")
+def test_by_default_only_shapes_are_recorded() -> None:
+    program = f"""
+    const key = "{SECRET}"; text(key); json({{ key }}); console.log(key);
+    const given = await tools.echo({{ value: key }});
+    await tools.fail({{ message: key }}).catch(() => 0); await yield_control(key); return [given]
+    """
+
+    async def scenario() -> None:
+        async with engine() as made:
+            run_id = waiting(await made.exec(program)).run_id
+            for found in (await seen(made, run_id), await only_run(made)):
+                assert SECRET not in found.to_json().decode()
+                assert SECRET not in found.tree()
+            value_of(await made.wait(run_id))
+            found = await seen(made, run_id)
+            assert SECRET not in found.to_json().decode()
+            assert found.redaction == "shape"
+            assert found.calls[0].input == {"type": "string", "bytes": len(program.encode())}
+            echo, fail = nested_in(found)
+            assert echo.input == {"type": "object", "keys": ["value"], "bytes": 29}
+            assert echo.result == {"type": "string", "bytes": 17}
+            assert (fail.input, fail.result) == ({"type": "object", "keys": ["message"], "bytes": 31}, None)
+
+    run(scenario)
+
+
+def test_a_host_that_says_so_before_the_run_gets_values() -> None:
+    program = "text('out'); json([1]); await yield_control(); return await tools.echo({ value: { a: 1 } })"
+
+    async def scenario() -> None:
+        async with engine(redact=False) as made:
+            run_id = waiting(await made.exec(program)).run_id
+            value_of(await made.wait(run_id))
+            found = await seen(made, run_id)
+            assert found.redaction == "none"
+            first, second = found.calls
+            assert first.input == {"type": "string", "bytes": len(program), "value": program}
+            assert first.output is not None
+            assert first.output.values == ["out", [1]]
+            (echo,) = second.calls
+            assert echo.input == {"type": "object", "keys": ["value"], "bytes": 19, "value": {"value": {"a": 1}}}
+            assert echo.result == {"type": "object", "bytes": 7, "value": {"a": 1}}
+            assert second.value == {"type": "object", "bytes": 7, "value": {"a": 1}}
+
+    run(scenario)
+
+
+def test_a_redactor_decides_what_is_recorded_and_one_that_fails_records_shapes() -> None:
+    asked: list[tuple[str, str]] = []
+
+    def hide(part: Part) -> Any:
+        asked.append((part.kind, part.tool))
+        if part.kind == "result":
+            raise ValueError(SECRET)
+        return {"only": sorted(part.value)} if isinstance(part.value, dict) else "hidden"
+
+    async def scenario() -> None:
+        async with engine(redact=hide) as made:
+            value_of(await made.exec("return await tools.echo({ value: 'x' })"))
+            found = await only_run(made)
+            assert found.redaction == "custom"
+            (echo,) = nested_in(found)
+            assert echo.input == {"type": "object", "keys": ["value"], "bytes": 15, "value": {"only": ["value"]}}
+            assert echo.result == {"type": "string", "bytes": 3}
+            assert found.calls[0].value == {"type": "string", "bytes": 3, "value": "hidden"}
+            assert asked == [
+                ("program", ""),
+                ("input", "openclaw:core:echo"),
+                ("result", "openclaw:core:echo"),
+                ("value", ""),
+            ]
+
+    run(scenario)
+
+
+def test_recorded_values_are_bounded() -> None:
+    program = "const big = 'x'.repeat(60000); for (let i = 0; i < 40; i++) await tools.echo({ value: big })"
+
+    async def scenario() -> None:
+        async with engine(redact=False) as made:
+            value_of(await made.exec(program))
+            value_of(await made.exec("return (await tools.echo({ value: 'x'.repeat(70000) })).length", session="one"))
+            many = await only_run(made)
+            assert len(many.to_json()) < 1_200_000
+            assert [call.input is not None and "value" in call.input for call in nested_in(many)].count(True) in range(8, 18)
+            (large,) = nested_in(await only_run(made, "one"))
+            assert large.result == {"type": "string", "bytes": 70002}
+
+    run(scenario)
+
+
+def test_a_thousand_calls_are_all_there_and_a_flood_of_them_is_counted() -> None:
+    async def scenario() -> None:
+        async with engine(config={"timeoutMs": 60_000}) as made:
+            result = waiting(await made.exec("for (let i = 0; i < 1000; i++) await tools.echo({ value: i }); await yield_control()"))
+            found = await seen(made, result.run_id)
+            assert [call.id for call in nested_in(found)] == [str(number) for number in range(1, 1001)]
+            (meta,) = await made.runs()
+            assert meta["bytes"] < 30_000
+            value_of(await made.wait(result.run_id))
+            value_of(await made.exec(f"for (let i = 0; i < {MAX_CALLS + 5}; i++) await tools.search('x')", session="flood"))
+            flood = await only_run(made, "flood")
+            assert (len(flood.calls[0].calls), flood.calls[0].more_calls) == (MAX_CALLS, 5)
+
+    run(scenario)
+
+
+def test_a_run_that_is_resumed_for_ever_keeps_its_exec_and_the_latest_waits() -> None:
+    async def scenario() -> None:
+        async with engine(settings={"workerReuse": 100_000}) as made:
+            result = await made.exec(
+                f"await tools.echo(); for (let i = 0; i < {MAX_LEGS + 3}; i++) {{ await tools.echo(); await yield_control() }}"
+            )
+            run_id = waiting(result).run_id
+            while result.status == "waiting":
+                result = await made.wait(run_id)
+            found = await seen(made, run_id)
+            assert (len(found.calls), found.dropped_control_calls) == (MAX_LEGS, 4)
+            assert [call.name for call in found.calls[:2]] == ["exec", "wait"]
+            assert [len(call.calls) for call in found.calls] == [2, *[1] * (MAX_LEGS - 2), 0]
+
+    run(scenario)
+
+
+def test_only_so_many_ended_runs_are_kept_and_suspended_ones_stay() -> None:
+    async def scenario() -> None:
+        async with engine(settings={"workerReuse": 100_000}) as made:
+            suspended = waiting(await made.exec("await yield_control(); return 1", session="s")).run_id
+            for _ in range(MAX_ENDED + 1):
+                value_of(await made.exec("return 1", session="s"))
+            found = await made.session_trajectory("s")
+            assert found is not None
+            assert len(found.runs) == MAX_ENDED
+            assert (await seen(made, suspended, session="s")).status == "waiting"
+
+    run(scenario)
+
+
+def test_what_is_kept_is_bounded_in_bytes_and_a_suspended_run_is_whole_again_when_it_goes_on() -> None:
+    program = """
+    const noise = () => btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(16000))));
+    for (let i = 0; i < 25; i++) await tools.echo({ value: noise() });
+    await yield_control()
+    """
+
+    async def scenario() -> None:
+        async with engine(redact=False, settings={"workerReuse": 100_000}) as made:
+            first = waiting(await made.exec("await tools.echo(); await yield_control(); await yield_control()")).run_id
+            for _ in range(MAX_BYTES // 700_000 + 1):  # each keeps more than that, compressed
+                waiting(await made.exec(program))
+            forgotten = await seen(made, first)
+            assert (forgotten.is_partial, forgotten.status, forgotten.calls) == (True, "waiting", ())
+            waiting(await made.wait(first))
+            again = await seen(made, first)
+            assert outline(again) == [("exec", "waiting", [("echo", "ok")]), ("wait", "waiting", [])]
+
+    run(scenario)
+
+
+@pytest.mark.guarantee("wrong-scope-fails")
+def test_outside_its_scope_a_run_has_no_trajectory() -> None:
+    outside: list[dict[str, Any]] = [
+        {**OWN, "session": "s2"},
+        {**OWN, "agent": "a2"},
+        {**OWN, "agent_run": "turn-2"},
+        {"session": "s1"},
+        {},
+        *({**OWN, field: value} for field in OWN for value in ("", " ", None, 7, "\ud800")),
+    ]
+
+    async def scenario() -> None:
+        async with engine() as made:
+            run_id = waiting(await made.exec("await yield_control(); await yield_control(); return 1", **OWN)).run_id
+            for _ in range(2):
+                for scope in outside:
+                    assert await made.trajectory(run_id, **scope) is None
+                assert (await seen(made, run_id, **OWN)).agent_run == "turn-1"
+                result = await made.wait(run_id, **OWN)
+            value_of(result)
+            for scope in outside:
+                assert await made.trajectory(run_id, **scope) is None
+            assert await made.trajectory("run_unknown", **OWN) is None
+
+    run(scenario)
+
+
+def test_a_session_s_trajectory_has_its_own_runs_and_no_others() -> None:
+    async def scenario() -> None:
+        async with engine() as made:
+            value_of(await made.exec("return 1", session="s", agent_run="turn-1"))
+            waiting(await made.exec("await yield_control()", session="s", agent_run="turn-2"))
+            value_of(await made.exec("return 2", session="t"))
+            value_of(await made.exec("return 3", session="s", agent="other"))
+            found = await made.session_trajectory("s")
+            assert found is not None
+            assert [(one.status, one.agent_run) for one in found.runs] == [
+                ("completed", "turn-1"),
+                ("waiting", "turn-2"),
+            ]
+            other = await made.session_trajectory("s", agent="other")
+            assert other is not None
+            assert [one.agent for one in other.runs] == ["other"]
+            unknown = await made.session_trajectory("nobody")
+            assert unknown is not None
+            assert unknown.runs == ()
+            assert await made.session_trajectory("") is None
+
+    run(scenario)
+
+
+def test_ended_runs_can_be_seen_after_the_engine_is_closed() -> None:
+    async def scenario() -> None:
+        async with engine() as made:
+            value_of(await made.exec("return await tools.echo({ value: 1 })"))
+        assert outline(await only_run(made)) == [("exec", "completed", [("echo", "ok")])]
+
+    run(scenario)
