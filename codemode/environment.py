@@ -6,7 +6,6 @@ large one stays here and is asked over the worker's socket only for what a progr
 
 from __future__ import annotations
 
-import asyncio
 from functools import cached_property
 
 import msgspec
@@ -40,7 +39,6 @@ class Environment:
 
     def with_scopes(self, scopes: Scopes) -> Environment:
         return Environment(self.catalog, self.executor, self.mcp, scopes)
-        self.searching = asyncio.Lock()  # held while a thread searches the catalog
 
     @property
     def offer(self) -> wire.Offer:

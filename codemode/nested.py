@@ -67,6 +67,7 @@ class NestedWork:
         self._config = config
         self._hub = hub
         self._suspensions = suspensions
+        self._searching = asyncio.Lock()
 
     def begin(self, run: Run, message: wire.Call | wire.Yield | wire.Timer | wire.Clear) -> None:
         """For one message of an idle guest."""
@@ -154,7 +155,7 @@ class NestedWork:
         run.require_meter().start_call(
             str(work.id), tool=work.tool, name=work.name, method=method, bytes_in=len(work.args)
         )
-        run.trace.begin_call(work.id, work.tool or work.name, work.args)
+        run.trace.begin_call(work.id, work.tool, work.args)
         if self._hub.has_listeners:
             call = {"call_id": str(work.id), "tool": work.tool, "name": work.name}
             self._hub.publish(events.CallStarted(run_id=run.id, at_ms=wall_ms(), method=method, **call))
@@ -185,11 +186,10 @@ class NestedWork:
             self._finish(run, work, Ok(_encode(catalog.search(wanted, count))))
 
     async def _search_in_thread(self, run: Run, work: Work, query: str, count: int) -> None:
-        environment = run.environment
+        search = partial(run.environment.catalog.search, query, count)
         try:
             # one at a time: the first builds the index, and the others find it built
-            async with environment.searching:
-                search = partial(environment.catalog.search, query, count)
+            async with self._searching:
                 result: CallResult = Ok(_encode(await call_in_thread("search", search)))
         except Exception:
             _log.exception("a search failed")
@@ -255,7 +255,7 @@ class NestedWork:
     def _close(self, run: Run, work: Work, status: CallStatus, settlement: Settlement) -> None:
         ms = max(0.0, time.time() * 1000 - work.since_ms)
         run.note_finished(str(work.id), status, ms, len(settlement.json))
-        run.trace.finish_call(work.id, work.tool or work.name, status, settlement.json, settlement.rejected)
+        run.trace.finish_call(work.id, work.tool, status, settlement.json, settlement.rejected)
         if self._hub.has_listeners:
             call = {"call_id": str(work.id), "tool": work.tool, "name": work.name}
             self._hub.publish(

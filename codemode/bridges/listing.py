@@ -39,6 +39,8 @@ _METHOD_PARAMETERS: dict[str, Schema] = {
         "required": ["name"],
     },
 }
+# What a program gets of the answer; the rest is between the protocol's two ends.
+_METHOD_RESULTS = frozenset(("resources", "contents", "prompts", "description", "messages", "nextCursor"))
 
 
 class Listing:
@@ -108,7 +110,8 @@ class Listing:
         """Resources and prompts are called like tools, through the same executor."""
 
         async def run(arguments: dict[str, Any], context: CallContext) -> Any:
-            return await self._send(method, arguments, context)
+            found = await self._send(method, arguments, context)
+            return {name: value for name, value in found.items() if name in _METHOD_RESULTS}
 
         hints = ToolHints(read_only=True, idempotent=True, timeout_ms=self._server.timeout_ms)
         words = f"{method} of the MCP server"

@@ -41,9 +41,7 @@ class ResultReader:
             data = None if structured is None else {"structuredContent": structured}
             raise McpError(text_of(result) or f"{self._tool} failed without saying why", data)
         if self._declared is None:
-            return {
-                name: result[name] for name in ("content", "structuredContent", "_meta") if name in result
-            }
+            return {name: result[name] for name in ("content", "structuredContent") if name in result}
         if "structuredContent" not in result:
             raise McpError(f"{self._tool} has run, but did not return the structured result it declares")
         self._check(result["structuredContent"])

@@ -107,7 +107,8 @@ class SchemaTypes:
         ]
         others = self._others(node, inner, depth, cut=len(shown) < len(properties))
         if not lines:
-            return f"Record<string, {others or 'unknown'}>" if others != "never" else "{}"
+            is_empty = others == "never" or (not others and "properties" in node)
+            return "{}" if is_empty else f"Record<string, {others or 'unknown'}>"
         if others and others != "never":
             lines.append(f"{inner}[key: string]: {others};")
         if len(lines) <= 4 and not any("\n" in line for line in lines) and sum(map(len, lines)) < 90:

@@ -102,7 +102,8 @@ def _nested(state: TraceState, row: Row, mark: CallMark, has_ended: bool) -> Nes
     return NestedCall(
         id=str(row.id),
         tool=row.tool,
-        name=row.name,
+        # what has no id was named by the program, in words that may be anything
+        name=row.name if row.tool or state.redaction != "shape" else "",
         method=row.method,
         status=status,
         started_at_ms=state.started_ms + mark.start,

@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import lru_cache
+from typing import Any, Literal, cast
 
 import msgspec
 
@@ -19,6 +20,7 @@ from codemode.trajectory.shapes import Content, Redaction
 _log = logging.getLogger("codemode.trajectory")
 
 LARGEST_VALUE_BYTES = 64 << 10
+_SMALL = 512
 PartKind = Literal["program", "input", "result", "output", "value"]
 _TYPES = {
     b"{": "object",
@@ -79,9 +81,19 @@ def shape_of(data: bytes) -> Content:
     if len(data) > LARGEST_VALUE_BYTES:
         return {"type": type_of(data)}
     try:
-        found = msgspec.json.decode(data)
+        found: object = msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError):
         return {"type": "other"}
-    shape = redact(found)
-    del shape["bytes"]
-    return shape
+    if isinstance(found, dict) and len(data) <= _SMALL:
+        return _object_shape(tuple(cast("dict[str, object]", found)))
+    return _without_bytes(redact(cast("object", found)))
+
+
+@lru_cache(256)
+def _object_shape(keys: tuple[str, ...]) -> Content:
+    """Programs call the same tools with the same arguments again and again. Not to be changed by anybody."""
+    return _without_bytes(redact(dict.fromkeys(keys)))
+
+
+def _without_bytes(shape: Content) -> Content:
+    return {key: value for key, value in shape.items() if key != "bytes"}

@@ -66,3 +66,14 @@ def default_cache() -> Path:
     """Where machine code made from the image is kept for this user. Here, as the host must name it too."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "codemode" / "compiled"
+
+
+def is_private(folder: Path) -> bool:
+    """Whether nobody but this user can have put anything there; a folder that is not there yet is."""
+    try:
+        found = folder.stat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return found.st_uid == os.getuid() and not found.st_mode & 0o077

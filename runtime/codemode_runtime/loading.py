@@ -46,14 +46,18 @@ class Loaded:
         return guest
 
 
-def load(setup: Setup, on_compile: Callable[[], None]) -> Loaded:
-    """Milliseconds; a second more where `on_compile` is called. Raises ImageUnavailable."""
+def load(setup: Setup, trusted: bool, on_compile: Callable[[], None]) -> Loaded:
+    """Milliseconds; a second more where `on_compile` is called. Raises ImageUnavailable.
+
+    `trusted`: the cache folder is the user's alone.
+    """
     image = images.load()
     cache = Path(setup.cache)
-    if not is_cached(image, cache):
+    if not (trusted and is_cached(image, cache)):
         on_compile()
-        _compile_apart(image, cache)
-    machine = load_machine(image, cache)
+        if trusted:
+            _compile_apart(image, cache)
+    machine = load_machine(image, cache, trusted=trusted)
     _preload(setup.flavour)
     room = _ROOM_BYTES + _COPIES * setup.memory_bytes
     hot = find_hot_pages(machine, image)

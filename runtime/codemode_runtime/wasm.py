@@ -53,9 +53,14 @@ class OutOfBounds(Exception):
     """The guest named memory that it does not have; whatever it says is not to be believed."""
 
 
-def new_engine() -> wasmtime.Engine:
-    """The one configuration; compiled code is only valid for it."""
+def new_engine(*, compiles_alone: bool = False) -> wasmtime.Engine:
+    """The one configuration; compiled code is only valid for it.
+
+    `compiles_alone`: without helper threads, which would stay behind in a process that is going to fork.
+    """
     config = wasmtime.Config()
+    if compiles_alone:
+        config.parallel_compilation = False
     config.cranelift_opt_level = "speed"
     config.memory_init_cow = True
     stack = min(WASM_STACK, _native_stack() - (4 << 20))

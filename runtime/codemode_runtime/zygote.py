@@ -15,6 +15,7 @@ import socket
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import NoReturn
 
 from codemode_runtime import confine, wire, zygote_wire
@@ -22,6 +23,7 @@ from codemode_runtime.confine.kernel import this_kernel
 from codemode_runtime.confine.layers import Layer, attempt
 from codemode_runtime.confine.measures import death_signal
 from codemode_runtime.frames import FrameReader, encode_frame
+from codemode_runtime.image import is_private
 from codemode_runtime.line import Line
 from codemode_runtime.loading import Loaded, load
 from codemode_runtime.worker import Worker
@@ -71,12 +73,13 @@ class Zygote:
         setup = self._receive_setup()
         if setup is None:
             return
+        trusted = is_private(Path(setup.cache))  # in a namespace of our own nobody could tell any more
         if setup.confined:
             early = confine.prepare_zygote([self._control.fileno()], self._host_pid)
         else:
             early = _only_mortal(self._host_pid)
         try:
-            self._loaded = load(setup, lambda: self._send(zygote_wire.Compiling()))
+            self._loaded = load(setup, trusted, lambda: self._send(zygote_wire.Compiling()))
         except Exception as error:  # whatever keeps guests from running is the host's answer
             self._send(zygote_wire.Unavailable(f"{type(error).__name__}: {error}"))
             return

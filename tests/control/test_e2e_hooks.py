@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from codemode import CallContext, tool
+from codemode.error_codes import ErrorCode
 from codemode.executor import AfterToolCall, AuditEvent, BeforeToolCall, Block, RequireApproval, Rewrite
 from tests.control.engine_harness import echo, engine, failure_of, pay, run, statuses, value_of, waiting
 from tests.control.tool_samples import make, takes
@@ -39,8 +40,13 @@ def allow(_: BeforeToolCall) -> None:
     return None
 
 
-def break_down(_: BeforeToolCall) -> Any:
-    raise RuntimeError("the rule book at /var/lib/rules is on fire")
+def giving(answer: Any) -> Before:
+    def answer_or_raise(_: BeforeToolCall) -> Any:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return answer_or_raise
 
 
 @pytest.mark.guarantee("hooks-see-nested-calls")
@@ -62,21 +68,21 @@ def test_a_blocked_call_does_not_run_and_the_program_hears_why() -> None:
     ran: list[str] = []
 
     @tool
-    async def delete(name: str) -> None:
-        """Deletes."""
+    async def discard(name: str) -> None:
+        """Throws away."""
         ran.append(name)
 
-    rule = Rule(lambda event: Block("the office is closed") if event.tool == "delete" else None)
+    rule = Rule(lambda event: Block("the office is closed") if event.tool == "discard" else None)
 
     async def scenario() -> None:
-        async with engine([echo, delete], hooks=rule) as made:
-            caught = "return await tools.delete({ name: 'x' }).catch((e) => [e.name, e.code, e.message])"
+        async with engine([echo, discard], hooks=rule) as made:
+            caught = "return await tools.discard({ name: 'x' }).catch((e) => [e.name, e.code, e.message])"
             result = await made.exec(caught)
-            words = ["ToolBlocked", "denied", "delete was blocked: the office is closed"]
+            words = ["ToolBlocked", "denied", "discard was blocked: the office is closed"]
             assert value_of(result) == words
-            assert statuses(result) == [("delete", "denied")]
-            result = await made.exec("text('before'); await tools.delete({ name: 'x' })")
-            assert "delete was blocked: the office is closed" in failure_of(result, "nested_tool_failed").error
+            assert statuses(result) == [("discard", "denied")]
+            result = await made.exec("text('before'); await tools.discard({ name: 'x' })")
+            assert "discard was blocked: the office is closed" in failure_of(result, "nested_tool_failed").error
             assert (ran, rule.after) == ([], [])
 
     run(scenario)
@@ -160,20 +166,8 @@ def test_a_program_is_rewritten_by_a_hook_before_it_runs() -> None:
     run(scenario)
 
 
-@pytest.mark.parametrize(
-    ("answer", "code"),
-    [
-        (lambda event: Block("no programs today"), "aborted"),  # pyright: ignore[reportUnknownLambdaType] - a Before
-        (lambda event: RequireApproval(), "aborted"),  # pyright: ignore[reportUnknownLambdaType] - a Before
-        (break_down, "aborted"),
-        (lambda event: "yes", "aborted"),  # pyright: ignore[reportUnknownLambdaType] - a Before
-        (lambda event: Rewrite({"code": " "}), "invalid_input"),  # pyright: ignore[reportUnknownLambdaType] - a Before
-        (lambda event: Rewrite({"code": "1", "language": "perl"}), "unsupported_language"),  # pyright: ignore[reportUnknownLambdaType] - a Before
-    ],
-    ids=["blocked", "approval", "broken", "no answer", "empty", "perl"],
-)
 @pytest.mark.guarantee("hooks-fail-closed")
-def test_a_program_that_no_rule_let_through_does_not_run(answer: Before, code: Any) -> None:
+def test_a_program_that_no_rule_let_through_does_not_run() -> None:
     ran: list[object] = []
 
     @tool
@@ -181,24 +175,46 @@ def test_a_program_that_no_rule_let_through_does_not_run(answer: Before, code: A
         """Notes that it ran."""
         ran.append(note)
 
+    unasked = "A rule of the host blocked this program: a rule of the host could not be asked"
+    refusals: list[tuple[Any, ErrorCode, str]] = [
+        (Block("not today"), "aborted", "A rule of the host blocked this program: not today"),
+        (RequireApproval(), "aborted", "A rule of the host wants an approval for exec, which nobody can give."),
+        (RuntimeError("the rule book is on fire"), "aborted", unasked),
+        ("yes", "aborted", unasked),
+        (
+            Rewrite({"code": " "}),
+            "invalid_input",
+            "exec needs a program in `code`: JavaScript or TypeScript, for example `return 1 + 1`.",
+        ),
+        (
+            Rewrite({"code": "return 1", "language": "perl"}),
+            "unsupported_language",
+            "language must be \"javascript\" or \"typescript\", not 'perl'.",
+        ),
+    ]
+
     async def scenario() -> None:
-        async with engine([note], hooks=Rule(answer, "code_mode_exec")) as made:
-            result = failure_of(await made.exec("await tools.note()"), code)
-            assert "on fire" not in result.error
-            assert ("no programs today" in result.error) == (answer({}) == Block("no programs today") if code == "aborted" and answer is not break_down else False)  # type: ignore[arg-type]
-            assert (ran, result.telemetry.calls) == ([], ())
+        rule = Rule(allow, "code_mode_exec")
+        async with engine([note], hooks=rule) as made:
+            for answer, code, text in refusals:
+                rule.answer = giving(answer)
+                result = failure_of(await made.exec("await tools.note()"), code)
+                assert (result.error, result.telemetry.calls, ran) == (text, (), [])
 
     run(scenario)
 
 
-@pytest.mark.parametrize("answer", [break_down, lambda event: True], ids=["broken", "no answer"])  # pyright: ignore[reportUnknownLambdaType] - a Before
 @pytest.mark.guarantee("hooks-fail-closed")
-def test_a_rule_that_cannot_be_asked_allows_no_call(answer: Before) -> None:
+def test_a_rule_that_cannot_be_asked_allows_no_call() -> None:
     async def scenario() -> None:
-        async with engine(hooks=Rule(answer)) as made:
-            result = await made.exec("return await tools.echo({ value: 1 }).catch((e) => [e.code, e.message])")
-            assert value_of(result) == ["denied", "echo was blocked: a rule of the host could not be asked"]
-            assert statuses(result) == [("echo", "denied")]
+        rule = Rule(allow)
+        async with engine(hooks=rule) as made:
+            for answer in (RuntimeError("the rule book is on fire"), True):
+                rule.answer = giving(answer)
+                program = "return await tools.echo({ value: 1 }).catch((e) => [e.code, e.message])"
+                result = await made.exec(program)
+                assert value_of(result) == ["denied", "echo was blocked: a rule of the host could not be asked"]
+                assert statuses(result) == [("echo", "denied")]
 
     run(scenario)
 

@@ -77,8 +77,12 @@ def test_the_debug_log_follows_the_run_and_never_says_what_was_in_it() -> None:
     assert "call=1 tool=openclaw:core:echo input={'type': 'object', 'keys': ['value']}\n" in log
     assert "call=1 tool=openclaw:core:echo status=ok bytes=17\n" in log
     assert "tool=openclaw:core:leak status=error code=tool_error bytes=" in log
-    assert re.search(r"codemode\.executor openclaw:core:leak failed: ToolError at test_logging\.py:\d+\n", log)
-    assert re.search(r"codemode\.executor openclaw:core:crash failed: ValueError at test_logging\.py:\d+\n", log)
+    assert re.search(
+        r"codemode\.executor openclaw:core:leak failed: ToolError at test_logging\.py:\d+\n", log
+    )
+    assert re.search(
+        r"codemode\.executor openclaw:core:crash failed: ValueError at test_logging\.py:\d+\n", log
+    )
     assert re.search(r"codemode\.snapshots taken run=run_\S+ bytes=\d+ us=\d+\n", log)
     assert re.search(r"codemode\.snapshots restored run=run_\S+ us=\d+\n", log)
     assert re.search(r"codemode\.run leg_ended run=run_\S+ status=waiting why=yield calls=\d\n", log)

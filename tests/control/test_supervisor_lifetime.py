@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from codemode_runtime import wire
 
 from tests.conftest import ends
+from tests.control.harness import run, start, supervisor
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -43,3 +45,17 @@ def test_nothing_is_left_of_a_host_that_exits_with_runs_in_flight(ending: str, s
     process, pids = host(ending)
     assert process.wait() == status
     assert [pid for pid in pids if not ends(pid)] == []
+
+
+def test_a_cache_that_others_can_write_to_is_neither_read_nor_written(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+
+    async def scenario() -> None:
+        async with supervisor(cache=shared) as found:
+            with await found.lease() as worker:
+                assert isinstance(await start(worker, "return 1"), wire.Done)
+
+    run(scenario)
+    assert list(shared.iterdir()) == []

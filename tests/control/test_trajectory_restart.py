@@ -1,4 +1,4 @@
-"""What happened before an engine died is in its runs' snapshots: another process sees it, and goes on with it.
+"""What happened before an engine died is in its runs' snapshots: another process sees it, and goes on.
 
 Run as a program this is the engine that dies: python -m tests.control.test_trajectory_restart FILE
 """
@@ -30,7 +30,7 @@ return await held
 
 
 async def die_suspended(store: str) -> None:
-    """Suspends one run twice, prints its id, and is gone without closing anything."""
+    """Suspends a run, prints its id, and is gone without closing anything."""
     desk = Desk()
     made = Engine(desk.tools, {"enabled": True}, settings={"warmWorkers": 1}, store=store)
     await made.start()

@@ -156,12 +156,20 @@ def test_an_approval_is_on_record_with_its_call() -> None:
             assert pending.approval is not None
             (asked,) = nested_in(await seen(made, result.run_id))
             assert asked.approval is not None
-            assert (asked.status, asked.approval.id, asked.approval.approved) == ("pending", pending.approval.id, None)
+            assert (asked.status, asked.approval.id, asked.approval.approved) == (
+                "pending",
+                pending.approval.id,
+                None,
+            )
             assert await made.approve(result.run_id, pending.approval.id)
             value_of(await made.wait(result.run_id))
             (paid,) = nested_in(await seen(made, result.run_id))
             assert paid.approval is not None
-            assert (paid.status, paid.approval.id, paid.approval.approved) == ("ok", pending.approval.id, True)
+            assert (paid.status, paid.approval.id, paid.approval.approved) == (
+                "ok",
+                pending.approval.id,
+                True,
+            )
             assert paid.approval.decided_at_ms is not None
 
     run(scenario)
@@ -174,7 +182,11 @@ def test_a_failed_run_keeps_its_code_and_an_aborted_one_its_calls() -> None:
         async with engine(desk.tools, {"timeoutMs": 100}) as made:
             failure_of(await made.exec("await tools.echo(); null.x", session="f"), "guest_error")
             broken = await only_run(made, "f")
-            assert (broken.status, broken.code, broken.calls[0].code) == ("failed", "guest_error", "guest_error")
+            assert (broken.status, broken.code, broken.calls[0].code) == (
+                "failed",
+                "guest_error",
+                "guest_error",
+            )
             result = waiting(await made.exec("await tools.hold({ name: 'a' })"))
             assert await made.abort(result.run_id)
             aborted = await seen(made, result.run_id)
@@ -221,7 +233,9 @@ def test_by_default_only_shapes_are_recorded() -> None:
     program = f"""
     const key = "{SECRET}"; text(key); json({{ key }}); console.log(key);
     const given = await tools.echo({{ value: key }});
-    await tools.fail({{ message: key }}).catch(() => 0); await yield_control(key); return [given]
+    await tools.fail({{ message: key }}).catch(() => 0); await yield_control(key);
+    await tools.call(key).catch(() => 0); await tools.describe(key).catch(() => 0); await tools.search(key);
+    return [given]
     """
 
     async def scenario() -> None:
@@ -235,10 +249,15 @@ def test_by_default_only_shapes_are_recorded() -> None:
             assert SECRET not in found.to_json().decode()
             assert found.redaction == "shape"
             assert found.calls[0].input == {"type": "string", "bytes": len(program.encode())}
-            echo, fail = nested_in(found)
+            echo, fail, *others = nested_in(found)
             assert echo.input == {"type": "object", "keys": ["value"], "bytes": 29}
             assert echo.result == {"type": "string", "bytes": 17}
             assert (fail.input, fail.result) == ({"type": "object", "keys": ["message"], "bytes": 31}, None)
+            assert [(call.name, call.method, call.error) for call in others] == [
+                ("", "call", "unknown_tool"),
+                ("", "describe", "unknown_tool"),
+                ("", "search", ""),
+            ]
 
     run(scenario)
 
@@ -257,7 +276,12 @@ def test_a_host_that_says_so_before_the_run_gets_values() -> None:
             assert first.output is not None
             assert first.output.values == ["out", [1]]
             (echo,) = second.calls
-            assert echo.input == {"type": "object", "keys": ["value"], "bytes": 19, "value": {"value": {"a": 1}}}
+            assert echo.input == {
+                "type": "object",
+                "keys": ["value"],
+                "bytes": 19,
+                "value": {"value": {"a": 1}},
+            }
             assert echo.result == {"type": "object", "bytes": 7, "value": {"a": 1}}
             assert second.value == {"type": "object", "bytes": 7, "value": {"a": 1}}
 
@@ -271,7 +295,7 @@ def test_a_redactor_decides_what_is_recorded_and_one_that_fails_records_shapes()
         asked.append((part.kind, part.tool))
         if part.kind == "result":
             raise ValueError(SECRET)
-        return {"only": sorted(part.value)} if isinstance(part.value, dict) else "hidden"
+        return {"only": [*part.value]} if part.kind == "input" else "hidden"
 
     async def scenario() -> None:
         async with engine(redact=hide) as made:
@@ -279,7 +303,12 @@ def test_a_redactor_decides_what_is_recorded_and_one_that_fails_records_shapes()
             found = await only_run(made)
             assert found.redaction == "custom"
             (echo,) = nested_in(found)
-            assert echo.input == {"type": "object", "keys": ["value"], "bytes": 15, "value": {"only": ["value"]}}
+            assert echo.input == {
+                "type": "object",
+                "keys": ["value"],
+                "bytes": 15,
+                "value": {"only": ["value"]},
+            }
             assert echo.result == {"type": "string", "bytes": 3}
             assert found.calls[0].value == {"type": "string", "bytes": 3, "value": "hidden"}
             assert asked == [
@@ -298,10 +327,16 @@ def test_recorded_values_are_bounded() -> None:
     async def scenario() -> None:
         async with engine(redact=False) as made:
             value_of(await made.exec(program))
-            value_of(await made.exec("return (await tools.echo({ value: 'x'.repeat(70000) })).length", session="one"))
+            value_of(
+                await made.exec(
+                    "return (await tools.echo({ value: 'x'.repeat(70000) })).length", session="one"
+                )
+            )
             many = await only_run(made)
             assert len(many.to_json()) < 1_200_000
-            assert [call.input is not None and "value" in call.input for call in nested_in(many)].count(True) in range(8, 18)
+            assert [call.input is not None and "value" in call.input for call in nested_in(many)].count(
+                True
+            ) in range(8, 18)
             (large,) = nested_in(await only_run(made, "one"))
             assert large.result == {"type": "string", "bytes": 70002}
 
@@ -311,13 +346,21 @@ def test_recorded_values_are_bounded() -> None:
 def test_a_thousand_calls_are_all_there_and_a_flood_of_them_is_counted() -> None:
     async def scenario() -> None:
         async with engine(config={"timeoutMs": 60_000}) as made:
-            result = waiting(await made.exec("for (let i = 0; i < 1000; i++) await tools.echo({ value: i }); await yield_control()"))
+            result = waiting(
+                await made.exec(
+                    "for (let i = 0; i < 1000; i++) await tools.echo({ value: i }); await yield_control()"
+                )
+            )
             found = await seen(made, result.run_id)
             assert [call.id for call in nested_in(found)] == [str(number) for number in range(1, 1001)]
             (meta,) = await made.runs()
             assert meta["bytes"] < 30_000
             value_of(await made.wait(result.run_id))
-            value_of(await made.exec(f"for (let i = 0; i < {MAX_CALLS + 5}; i++) await tools.search('x')", session="flood"))
+            value_of(
+                await made.exec(
+                    f"for (let i = 0; i < {MAX_CALLS + 5}; i++) await tools.search('x')", session="flood"
+                )
+            )
             flood = await only_run(made, "flood")
             assert (len(flood.calls[0].calls), flood.calls[0].more_calls) == (MAX_CALLS, 5)
 
@@ -358,13 +401,15 @@ def test_only_so_many_ended_runs_are_kept_and_suspended_ones_stay() -> None:
 def test_what_is_kept_is_bounded_in_bytes_and_a_suspended_run_is_whole_again_when_it_goes_on() -> None:
     program = """
     const noise = () => btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(16000))));
-    for (let i = 0; i < 25; i++) await tools.echo({ value: noise() });
+    for (let i = 0; i < 13; i++) await tools.echo({ value: noise() + noise() });
     await yield_control()
     """
 
     async def scenario() -> None:
         async with engine(redact=False, settings={"workerReuse": 100_000}) as made:
-            first = waiting(await made.exec("await tools.echo(); await yield_control(); await yield_control()")).run_id
+            first = waiting(
+                await made.exec("await tools.echo(); await yield_control(); await yield_control()")
+            ).run_id
             for _ in range(MAX_BYTES // 700_000 + 1):  # each keeps more than that, compressed
                 waiting(await made.exec(program))
             forgotten = await seen(made, first)
@@ -389,13 +434,15 @@ def test_outside_its_scope_a_run_has_no_trajectory() -> None:
 
     async def scenario() -> None:
         async with engine() as made:
-            run_id = waiting(await made.exec("await yield_control(); await yield_control(); return 1", **OWN)).run_id
+            run_id = waiting(
+                await made.exec("await yield_control(); await yield_control(); return 1", **OWN)
+            ).run_id
             for _ in range(2):
                 for scope in outside:
                     assert await made.trajectory(run_id, **scope) is None
                 assert (await seen(made, run_id, **OWN)).agent_run == "turn-1"
-                result = await made.wait(run_id, **OWN)
-            value_of(result)
+                await made.wait(run_id, **OWN)
+            assert (await seen(made, run_id, **OWN)).status == "completed"
             for scope in outside:
                 assert await made.trajectory(run_id, **scope) is None
             assert await made.trajectory("run_unknown", **OWN) is None

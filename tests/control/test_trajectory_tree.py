@@ -116,7 +116,13 @@ def test_a_session_is_its_runs_one_after_the_other() -> None:
 
 def test_a_run_of_which_nothing_is_known_says_so() -> None:
     made = Trajectory(
-        version=1, run_id="run_1", agent="a", session="s", status="waiting", redaction="shape", is_partial=True
+        version=1,
+        run_id="run_1",
+        agent="a",
+        session="s",
+        status="waiting",
+        redaction="shape",
+        is_partial=True,
     )
     assert made.tree() == "run_1  waiting  agent a  session s\n(its calls are not known any more)"
 
@@ -143,13 +149,17 @@ def test_hostile_names_cannot_break_the_terminal_or_the_width(width: int) -> Non
         nested(2, "漢" * 99, "ok", 5000, 5001),
         nested(3, "", "ok", 5000, 5001, method="search"),
     )
-    exec_ = replace(exec_, calls=calls, reason=HOSTILE, output=OutputFacts(items=1, bytes=1, values=[HOSTILE[:4] * 99]))
+    exec_ = replace(
+        exec_, calls=calls, reason=HOSTILE, output=OutputFacts(items=1, bytes=1, values=[HOSTILE[:4] * 99])
+    )
     made = replace(fixed(), run_id=HOSTILE, session=HOSTILE, calls=(exec_, wait), code=HOSTILE)
     assert_harmless(made.tree(width), width)
     assert "\\x1b[2J\\x0d\\x0a\\x9b\\u202egnp" in replace(fixed(), run_id=HOSTILE).tree()
 
 
-@given(st.lists(st.tuples(st.text(), st.integers(), st.none() | st.integers()), max_size=5), st.integers(0, 200))
+@given(
+    st.lists(st.tuples(st.text(), st.integers(), st.none() | st.integers()), max_size=5), st.integers(0, 200)
+)
 def test_whatever_a_file_says_every_line_fits(rows: list[tuple[str, int, int | None]], width: int) -> None:
     exec_, wait = fixed().calls
     calls = tuple(nested(number, name, "ok", start, end) for number, (name, start, end) in enumerate(rows))

@@ -37,7 +37,9 @@ async def updates_of(program: str, **options: Any) -> list[tuple[str, Any]]:
         listening = made.events()
         value_of(await made.exec(program))
         await made.close()
-        return [(e.type, e.progress) if isinstance(e, CallUpdated) else (e.type, None) async for e in listening]
+        return [
+            (e.type, e.progress) if isinstance(e, CallUpdated) else (e.type, None) async for e in listening
+        ]
 
 
 def test_updates_come_between_the_start_and_the_end_of_their_call() -> None:
