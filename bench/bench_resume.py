@@ -2,9 +2,9 @@
 
     python bench/bench_resume.py [--quick]      a JSON line per measurement, then a table
 
-A program holds some data, has a call in flight and yields; its VM is dropped. Once the call has settled, `wait` is
-timed from the stored bytes to the final value. "warm" waits until a worker is ready, as a host with pauses
-would see it. Data are random hexadecimal strings, which compress to half. Numbers are milliseconds unless named.
+A program holds some data, has a call in flight and yields; its VM is dropped. Once the call has settled,
+`wait` is timed from the stored bytes to the final value, with a worker ready, as a host with pauses sees it.
+Data are random hexadecimal strings. Numbers are milliseconds unless named otherwise.
 """
 
 from __future__ import annotations
@@ -39,8 +39,10 @@ TARGETS = {
 }
 PROGRAM = """
 const held = [];
-for (let i = 0; i < KB; i++)
-  held.push(Array.from(crypto.getRandomValues(new Uint32Array(128)), (n) => n.toString(16).padStart(8, "0")).join(""));
+for (let i = 0; i < KB; i++) {
+  const numbers = crypto.getRandomValues(new Uint32Array(128));
+  held.push(Array.from(numbers, (n) => n.toString(16).padStart(8, "0")).join(""));
+}
 const call = tools.hold({});
 await yield_control();
 return [await call, held.length];
@@ -151,7 +153,10 @@ def measure_restarts() -> None:
 
 async def suspend_and_die(store: str, strings: str) -> None:
     async with opened(Gate(), Path(store)) as engine:
-        print((await suspend(engine, PROGRAM.replace("KB", strings).replace("await call", "1"))).run_id, flush=True)
+        print(
+            (await suspend(engine, PROGRAM.replace("KB", strings).replace("await call", "1"))).run_id,
+            flush=True,
+        )
         os._exit(0)
 
 
@@ -159,7 +164,7 @@ async def start_and_resume(store: str, run_id: str) -> None:
     began = time.perf_counter()
     async with opened(Gate(), Path(store)) as engine:
         started = (time.perf_counter() - began) * 1000
-        # its call was interrupted, and nobody awaits it: the run fails, having been restored and run to its end
+        # its call was interrupted and nobody awaits it: the run fails at its end
         began = time.perf_counter()
         result = await engine.wait(run_id)
         print(started, (time.perf_counter() - began) * 1000, flush=True)
@@ -170,8 +175,8 @@ async def hold_many(store: str, program: str) -> None:
     """In a process of its own: what many suspended runs take on disk and in the host."""
     gate = Gate()
     async with opened(gate, Path(store), maxSuspendedRuns=MANY) as engine:
-        for _ in range(20):
-            await engine.exec("return 1")
+        for _ in range(20):  # so that everything is loaded that a suspended run needs
+            await engine.abort((await suspend(engine, program)).run_id)
         idle = resident_kib()
         began = time.perf_counter()
         for _ in range(0, MANY, 8):
@@ -180,7 +185,8 @@ async def hold_many(store: str, program: str) -> None:
         held = resident_kib() - idle
         disk = sum(path.stat().st_size for path in Path(store).parent.iterdir())
         sample = (await engine.runs())[0]["bytes"]
-        print(json.dumps({"disk_mb": disk / 1e6, "host_mb": held / 1000, "stored_bytes": sample, "runs_per_second": MANY / seconds}), flush=True)  # fmt: skip
+        numbers = {"disk_mb": disk / 1e6, "host_mb": held / 1000, "stored_bytes": sample}
+        print(json.dumps(numbers | {"runs_per_second": MANY / seconds}), flush=True)
         os._exit(0)  # ending them one by one is not the subject
 
 
@@ -210,7 +216,8 @@ results: list[tuple[str, Report]] = []
 def show(name: str, samples: list[float], **more: float) -> None:
     ordered = sorted(samples)
     p50, p99 = ordered[len(ordered) // 2], ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)]
-    emit(name, {"p50": round(p50, 3), "p99": round(p99, 3), "min": round(ordered[0], 3), "n": len(ordered), **more})  # fmt: skip
+    numbers = {"p50": round(p50, 3), "p99": round(p99, 3), "min": round(ordered[0], 3)}
+    emit(name, {**numbers, "n": len(ordered), **more})
 
 
 def emit(name: str, report: Report) -> None:

@@ -138,7 +138,6 @@ class Engine:
         self._runs.clear()
         await self._mcp.close()
         await self._supervisor.close()
-        await self._traces.close()
         await self._suspensions.close()
         self._hub.close()
 

@@ -60,7 +60,6 @@ class LiveRuns:
             raise unknown_run()
         if isinstance(found, Tombstone):
             return ended(found.ending)
-        await self._services.trajectories.settled(run_id)
         await self._admission.prepare()
         if run_id in self._by_id:
             raise busy_run()

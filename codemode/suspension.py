@@ -179,6 +179,25 @@ class Suspensions:
             raise
         return Opened(claimed.claim, opened.state, opened.delta, settled, opened.label.expires_at_ms)
 
+    async def peek(self, build_id: str, meta: RunMeta) -> bytes | None:
+        """The run's state as it was stored, to be looked at; None where it cannot be opened."""
+        run_id, scope = meta.label.run_id, meta.label.scope
+        found = await self._call(lambda store: store.peek(run_id))
+        if found is None:
+            return None
+        try:
+            return unseal(
+                self._key,
+                found.envelope,
+                build_id=build_id,
+                run_id=run_id,
+                scope=scope,
+                now_ms=now_ms(),
+                max_bytes=self._limits.max_snapshot_bytes + (1 << 20),
+            ).state
+        except EnvelopeRefused:
+            return None
+
     async def release(self, claim: Claim) -> None:
         await self._call(lambda store: store.release(claim))
 

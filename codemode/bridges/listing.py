@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, cast
 
 import msgspec
+from codemode_runtime.depth import exceeds_depth
 
 from codemode.bridges.declarations import METHODS
 from codemode.bridges.results import ResultReader
@@ -21,6 +22,7 @@ _log = logging.getLogger("codemode.mcp")
 
 _LONGEST_DESCRIPTION = 8_000
 _LARGEST_SCHEMA = 256 << 10
+_DEEPEST_SCHEMA = 100
 _OPEN: Schema = {"type": "object"}
 
 # Sends one MCP request and gives the result as JSON.
@@ -118,6 +120,33 @@ class Listing:
         return Tool(
             method, words, _METHOD_PARAMETERS[method], run, None, "mcp", self._server.name, hints=hints
         )
+
+
+def decode_message(line: bytes) -> Any:
+    """A message of JSON-RPC. Raises ValueError or RecursionError.
+
+    The SDK gives up on a whole tool list for one schema of more than 200 levels; here what is below becomes
+    "anything", and its neighbours stay.
+    """
+    message: Any = msgspec.json.decode(line)
+    if b'"tools"' in line and isinstance(message, dict) and exceeds_depth(line, _DEEPEST_SCHEMA):
+        fields = cast("dict[str, Any]", message)
+        result: Any = fields.get("result")
+        if isinstance(result, dict) and "tools" in result:
+            listed = cast("dict[str, Any]", result)
+            return fields | {"result": listed | {"tools": _pruned(listed["tools"], _DEEPEST_SCHEMA)}}
+    return cast("object", message)
+
+
+def _pruned(value: Any, levels: int) -> Any:
+    match value:
+        case dict():
+            items = cast("dict[str, Any]", value).items()
+            return {key: _pruned(item, levels - 1) for key, item in items} if levels else {}
+        case list():
+            return [_pruned(item, levels - 1) for item in cast("list[Any]", value)] if levels else []
+        case _:
+            return value
 
 
 def _bounded(schema: object) -> Schema:

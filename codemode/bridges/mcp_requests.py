@@ -13,7 +13,7 @@ from codemode.bridges.results import McpError
 from codemode.tools import CallContext
 
 if TYPE_CHECKING:  # loaded by the first connection
-    from mcp import Client
+    from mcp import Client, types
 
     from codemode.bridges.mcp_asking import CallAsking
 
@@ -36,11 +36,24 @@ async def list_tools(client: Client) -> list[dict[str, Any]]:
     for _ in range(_MOST_PAGES):
         with _in_our_words():
             page = await client.list_tools(cursor=cursor)
-        found += [tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in page.tools]
+        found += [_definition(tool) for tool in page.tools]
         cursor = page.next_cursor
         if cursor is None or len(found) >= _MOST_TOOLS:
             break
     return found[:_MOST_TOOLS]
+
+
+def _definition(tool: types.Tool) -> dict[str, Any]:
+    """By hand: pydantic does not dump a schema of 200 levels, and would lose the whole list for it."""
+    annotations = None if tool.annotations is None else tool.annotations.model_dump(by_alias=True)
+    return {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": tool.input_schema,
+        "outputSchema": tool.output_schema,
+        "annotations": annotations,
+    }
 
 
 async def send(

@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from codemode.bridges.listing import decode_message
 from codemode.bridges.servers import Http, Stdio
 
 if TYPE_CHECKING:  # the SDK takes half a second to load; engines without MCP never do
@@ -59,6 +60,7 @@ async def open_stdio(name: str, stdio: Stdio, on_end: OnEnd) -> AsyncGenerator[T
     try:
         yield read_end, write_end
     finally:
+        pumps[0].cancel()  # from here on an end is no news
         with anyio.CancelScope(shield=True):
             for stream in (read_end, write_end):
                 await stream.aclose()
@@ -86,8 +88,8 @@ async def _read(
         while True:
             line = await process.stdout.readuntil(b"\n")
             try:
-                message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-            except ValueError:  # servers print all sorts of things; one line of it harms nobody
+                message = jsonrpc_message_adapter.validate_python(decode_message(line), by_name=False)
+            except (ValueError, RecursionError):  # servers print all sorts of things; a line harms nobody
                 _log.debug("%s wrote a line that is no message: %.200r", name, line)
                 continue
             await incoming.send(SessionMessage(message))

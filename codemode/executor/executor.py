@@ -147,7 +147,7 @@ class Executor:
             refused = refuse_arguments(tool, verdict.arguments)
             if refused is not None:
                 # What a hook put in may be secret: its values stay out of the message.
-                _log.error("a hook gave %s arguments it does not take: %s", tool.id, refused.message)
+                _log.error("a hook gave %s arguments it does not take", tool.id)
                 told = f"{tool.name}: a rule of the host changed the arguments to something it does not take"
                 return Failed("invalid_arguments", "InvalidArguments", told)
         if not tool.hints.requires_approval and verdict.approval is None:

@@ -6,17 +6,16 @@ read from its snapshot: claimed for as long as that takes, nothing of it is run,
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from typing import Protocol
 
-from codemode_snapshots import EnvelopeRefused, NotClaimed, RunMeta, Scope, SnapshotError, Tombstone
+from codemode_snapshots import RunMeta, Scope, Tombstone
 
 from codemode.contract import CodeModeResult
 from codemode.inputs import same_caller
 from codemode.runs import Run, RunState, read_trace
 from codemode.supervisor import Supervisor
-from codemode.suspension import Held, Suspensions
+from codemode.suspension import Suspensions
 from codemode.trajectory.build import Late, build
 from codemode.trajectory.recording import Recording
 from codemode.trajectory.shapes import VERSION, RunStatus, SessionTrajectory, Trajectory
@@ -57,7 +56,6 @@ class Trajectories:
         self._ended: dict[str, _Kept] = {}  # oldest first, and so are these:
         self._suspended: dict[str, _Kept] = {}
         self._bytes = 0
-        self._reading: dict[str, asyncio.Task[None]] = {}
 
     def start(self, run: Run, tool_call: str) -> None:
         run.trace = Trace(run.id, self.recording)
@@ -115,45 +113,18 @@ class Trajectories:
         known.sort(key=lambda run: (run.started_at_ms, run.run_id))
         return SessionTrajectory(version=VERSION, agent=owner.agent, session=owner.session, runs=tuple(known))
 
-    async def settled(self, run_id: str) -> None:
-        """Returns when nobody is reading this run's snapshot: whoever wants to claim it asks first."""
-        while (reading := self._reading.get(run_id)) is not None:
-            await asyncio.wait({reading})
-
-    async def close(self) -> None:
-        """What is kept in memory can still be seen."""
-        if self._reading:
-            await asyncio.wait(set(self._reading.values()))
-
     async def _read(self, runs: KnownRuns, run_id: str, caller: Scope) -> None:
+        """What a dead engine left in the store, looked at without taking it."""
         meta = await self._suspensions.find(run_id)
         if not isinstance(meta, RunMeta) or not same_caller(meta.label.scope, caller):
             return
-        if runs.get(run_id) is not None or self._get(run_id) is not None:
+        state = await self._suspensions.peek(self._supervisor.build_id, meta)
+        if state is None or runs.get(run_id) is not None or self._get(run_id) is not None:
             return
-        # Claiming what cannot be opened ends it. That is for `wait` to find out, not for whoever looks.
-        if meta.label.build_id != self._supervisor.build_id or meta.claimed_by is not None:
-            return
-        reading = self._reading.get(run_id)
-        if reading is None:
-            # a task of its own: whoever asks may be cancelled, what is claimed must be put back
-            reading = asyncio.create_task(self._read_snapshot(meta), name=f"codemode read {run_id}")
-            self._reading[run_id] = reading
-            reading.add_done_callback(lambda _: self._reading.pop(run_id, None))
-        await asyncio.wait({reading})
-
-    async def _read_snapshot(self, meta: RunMeta) -> None:
-        run_id = meta.label.run_id
         trace = Trace(run_id, self.recording)
-        try:
-            opened = await self._suspensions.claim(self._supervisor.build_id, meta)
-            if not isinstance(opened, NotClaimed):
-                await self._suspensions.release(opened.claim)
-                stored, calls = read_trace(opened.state)
-                trace.thaw(stored)
-                trace.pack(calls)
-        except (Held, EnvelopeRefused, SnapshotError):
-            return  # another engine's, or no longer there: not to be seen from here
+        stored, calls = read_trace(state)
+        trace.thaw(stored)
+        trace.pack(calls)
         if trace.size:
             self._put(run_id, _Kept(meta.label.scope, RunState.WAITING.value, trace, trace.size))
 

@@ -144,6 +144,8 @@ class Guest:
             refused = 1
         if refused:
             raise DeltaRefused("its patch is damaged")
+        if self._read_block()[9] > limits.memory_bytes:
+            raise MemoryError("it holds more than the memory limit of today")
         self._set_limits(limits)
 
     def interrupt(self) -> None:

@@ -168,6 +168,7 @@ CM_EXPORT(cm_restore) int32_t cm_restore(uint32_t patch_len, uint64_t seed)
         return -1;
     cm_engine_seed(cm_ctx, seed);
     cm_web_clock_start();
+    cm_shared.heap_used = cm_alloc_used(); /* the host compares it with today's limit */
     return 0;
 }
 

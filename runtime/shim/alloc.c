@@ -368,7 +368,8 @@ void cm_alloc_zero_free(void)
 }
 
 void cm_alloc_seal(void) { boot_pages = used_pages; }
-uint32_t cm_alloc_used(void) { return (used_pages - boot_pages) * CM_PAGE; }
+/* a program may have freed what boot made */
+uint32_t cm_alloc_used(void) { return used_pages > boot_pages ? (used_pages - boot_pages) * CM_PAGE : 0; }
 #else
 /* natively the system allocator is used, so that sanitizers see every block; there are no captures */
 void cm_alloc_each_range(void (*visit)(char *start, char *end)) { (void)visit; }

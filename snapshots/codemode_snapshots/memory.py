@@ -81,6 +81,10 @@ class MemoryStore:
         in_order = tuple(sorted(run.settlements, key=lambda settlement: settlement.seq))
         return Claimed(Claim(run_id, owner, run.claims), Snapshot(run.label, run.envelope), in_order)
 
+    def peek(self, run_id: str) -> Snapshot | None:
+        run = self._runs.get(run_id)
+        return None if run is None else Snapshot(run.label, run.envelope)
+
     def release(self, claim: Claim) -> None:
         _unclaim(self._held(claim))
 

@@ -91,6 +91,17 @@ class SqliteStore:
             settlements = tuple(decode_settlement(self._path, row) for row in rows)
             return Claimed(Claim(run_id, owner, number), Snapshot(meta.label, envelope), settlements)
 
+    def peek(self, run_id: str) -> Snapshot | None:
+        with translated(self._path):
+            meta = self._find(run_id)
+            if not isinstance(meta, RunMeta):
+                return None
+            # between the two reads the run may have been saved again: then the label is the older one
+            row = self._do(
+                "SELECT envelope FROM bodies WHERE id = (SELECT id FROM runs WHERE run_id = ?)", run_id
+            ).fetchone()
+            return None if row is None else Snapshot(meta.label, decode_envelope(self._path, row))
+
     def release(self, claim: Claim) -> None:
         with self._writing():
             self._require_held(claim)

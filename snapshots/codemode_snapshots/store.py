@@ -104,6 +104,10 @@ class SnapshotStore(Protocol):
         """Hand the run to exactly one caller, in all processes. Check the scope by `lookup` first."""
         ...
 
+    def peek(self, run_id: str) -> Snapshot | None:
+        """A live run's snapshot, claimed or not, to be looked at and never to be resumed."""
+        ...
+
     def release(self, claim: Claim) -> None:
         """Give a claim back unchanged: only if nothing ran since. NotHeld if it is no longer valid."""
         ...

@@ -1,7 +1,7 @@
 """Scenarios against a real engine: tools that the test settles itself, in a loop of their own, bounded.
 
-A `Desk` holds calls until the test answers them, and remembers what was asked, answered and cancelled; so that
-what happens in which order is decided by the test and not by a clock.
+A `Desk` holds calls until the test answers them, and remembers what was asked and cancelled: in which order
+things happen is decided by the test and not by a clock.
 """
 
 from __future__ import annotations

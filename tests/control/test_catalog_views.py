@@ -17,6 +17,7 @@ FILE = make("select_file", source="client", owner="app")
 ALL = [MESSAGE, BROWSER, ISSUE, FILE]
 
 
+@pytest.mark.guarantee("equal-tools-equal-catalogs")
 def test_ids_say_source_owner_and_name() -> None:
     assert [tool.id for tool in Catalog(ALL).tools] == [
         "client:app:select_file",
@@ -26,6 +27,7 @@ def test_ids_say_source_owner_and_name() -> None:
     ]
 
 
+@pytest.mark.guarantee("equal-tools-equal-catalogs")
 def test_equal_tool_sets_give_equal_views_whatever_the_order() -> None:
     tools = [make(f"tool_{number}", "Does it.") for number in range(50)]
     shuffled = tools[:]
@@ -35,6 +37,7 @@ def test_equal_tool_sets_give_equal_views_whatever_the_order() -> None:
     assert Catalog(tools).search("does it", 10) == Catalog(shuffled).search("does it", 10)
 
 
+@pytest.mark.guarantee("all-tools-and-no-more")
 def test_all_tools_has_every_tool_but_those_of_mcp() -> None:
     assert [entry["id"] for entry in Catalog(ALL).all_tools()] == [
         "client:app:select_file",
@@ -78,6 +81,7 @@ def test_describe_has_the_result_type_where_there_is_one() -> None:
     assert described["returns"] == returns
 
 
+@pytest.mark.guarantee("search-controls-are-hidden")
 def test_the_controls_are_never_in_a_catalog() -> None:
     controls = [exec_tool("Runs.", ["javascript"]), wait_tool()]
     searches = [make(name) for name in TOOL_SEARCH_CONTROLS]
@@ -85,6 +89,7 @@ def test_the_controls_are_never_in_a_catalog() -> None:
     assert Catalog([*controls, *searches, MESSAGE]).tools == (MESSAGE,)
 
 
+@pytest.mark.guarantee("no-recursion")
 def test_a_host_shell_named_exec_is_an_ordinary_entry() -> None:
     shell = make("exec", "Runs a shell command.")
     catalog = Catalog([exec_tool("Runs.", ["javascript"]), shell])
@@ -116,6 +121,7 @@ def test_mcp_tools_resolve_only_for_the_host() -> None:
     assert catalog.describe("mcp:github:create_issue") is None
 
 
+@pytest.mark.guarantee("denied-is-nonexistent")
 def test_a_tool_that_is_not_there_is_found_in_no_way() -> None:
     catalog = Catalog([MESSAGE])
 
@@ -155,6 +161,7 @@ def test_the_nearest_names_are_names_of_this_catalog() -> None:
     assert catalog.nearest("zzzzzz") == []
 
 
+@pytest.mark.guarantee("sessions-are-strangers")
 def test_two_catalogs_at_once_know_nothing_of_each_other() -> None:
     mine = Catalog([make("mine_tool", "shared words", parameters=takes("query"))])
     theirs = Catalog([make("their_tool", "shared words")])

@@ -20,7 +20,7 @@ def approvals(result: Waiting) -> dict[str, str]:
     return {call.id: call.approval.id for call in result.pending_tool_calls if call.approval is not None}
 
 
-@pytest.mark.guarantee("approvals-hold")
+@pytest.mark.guarantee("an-approval-is-for-one-call")
 def test_an_inline_handler_says_yes_no_or_later() -> None:
     def approve(request: ApprovalRequest) -> Decision | bool | None:
         match request.arguments["amount"]:
@@ -52,20 +52,22 @@ def test_an_inline_handler_says_yes_no_or_later() -> None:
     run(scenario)
 
 
-@pytest.mark.guarantee("approvals-hold")
+@pytest.mark.guarantee("an-approval-is-for-one-call")
 def test_a_handler_that_breaks_has_approved_nothing() -> None:
     def approve(_: ApprovalRequest) -> bool:
         raise RuntimeError("nobody at the desk")
 
     async def scenario() -> None:
         async with engine([pay], approve=approve) as made:
-            result = await made.exec("return await tools.pay({ amount: 1 }).catch((e) => [e.code, e.message])")
+            result = await made.exec(
+                "return await tools.pay({ amount: 1 }).catch((e) => [e.code, e.message])"
+            )
             assert value_of(result) == ["denied", "pay was not approved: the approval handler failed"]
 
     run(scenario)
 
 
-@pytest.mark.guarantee("approvals-hold")
+@pytest.mark.guarantee("an-approval-is-for-one-call")
 def test_parallel_calls_are_asked_about_side_by_side() -> None:
     async def scenario() -> None:
         everybody = asyncio.Barrier(4)
@@ -75,16 +77,20 @@ def test_parallel_calls_are_asked_about_side_by_side() -> None:
             return request.arguments["amount"] != 2
 
         async with engine([pay], approve=approve) as made:
-            program = "return (await Promise.allSettled([0, 1, 2, 3].map((amount) => tools.pay({ amount })))).map((s) => s.value ?? s.reason.code)"
+            program = """
+            const calls = [0, 1, 2, 3].map((amount) => tools.pay({ amount }));
+            return (await Promise.allSettled(calls)).map((settled) => settled.value ?? settled.reason.code);
+            """
             assert value_of(await made.exec(program)) == ["paid 0", "paid 1", "denied", "paid 3"]
 
     run(scenario)
 
 
-@pytest.mark.guarantee("approvals-hold")
+@pytest.mark.guarantee("an-approval-is-for-one-call")
 def test_two_approvals_decided_in_the_other_order_settle_in_that_order() -> None:
     program = """
-    await Promise.all(["first", "second"].map((name) => tools.act({ name }).then((v) => text(v), (e) => text(e.message))));
+    const act = (name) => tools.act({ name }).then((value) => text(value), (error) => text(error.message));
+    await Promise.all(["first", "second"].map(act));
     """
     done: list[str] = []
 
@@ -110,7 +116,7 @@ def test_two_approvals_decided_in_the_other_order_settle_in_that_order() -> None
     run(scenario)
 
 
-@pytest.mark.guarantee("approvals-hold")
+@pytest.mark.guarantee("an-approval-is-for-one-call")
 def test_an_approval_decides_nothing_but_its_own_call_in_its_own_session() -> None:
     paid: list[int] = []
 

@@ -12,7 +12,7 @@ import pytest
 
 from codemode import CallContext, tool
 from tests.control.engine_harness import Desk, engine, failure_of, run, statuses, until, value_of, waiting
-from tests.control.tool_samples import make, takes
+from tests.control.tool_samples import make
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -34,7 +34,9 @@ def request_sync() -> str:
 @tool
 async def who(context: CallContext) -> dict[str, Any]:
     """What the tool knows of its call."""
-    return {name: value for name, value in asdict(replace(context, abort=None, on_update=None)).items() if value}  # type: ignore[arg-type] - what cannot be copied is left out
+    return {
+        name: value for name, value in asdict(replace(context, abort=None, on_update=None)).items() if value
+    }  # type: ignore[arg-type] - what cannot be copied is left out
 
 
 @pytest.mark.guarantee("context-is-kept")
@@ -186,7 +188,12 @@ def test_a_tool_over_its_own_time_fails_that_call_and_no_other() -> None:
             return [a.reason.name, a.reason.code, a.reason.message, b.status];
             """
             result = await made.exec(program)
-            assert value_of(result) == ["ToolTimeout", "timeout", "slow did not end within 0.02 s", "fulfilled"]
+            assert value_of(result) == [
+                "ToolTimeout",
+                "timeout",
+                "slow did not end within 0.02 s",
+                "fulfilled",
+            ]
             assert statuses(result) == [("slow", "error"), ("other", "ok")]
             assert ended == [True]
 
@@ -240,75 +247,5 @@ def test_a_sync_tool_does_not_hold_up_the_event_loop() -> None:
         async with engine([listen, ring]) as made:
             program = "return await Promise.all([tools.listen(), tools.listen(), tools.ring()])"
             assert value_of(await made.exec(program)) == [True, True, True]
-
-    run(scenario)
-
-
-@pytest.mark.guarantee("arguments-are-checked-first")
-def test_wrong_arguments_reach_no_tool_and_the_error_says_what_is_right() -> None:
-    sent: list[str] = []
-    asked: list[Any] = []
-
-    @tool(requires_approval=True)
-    async def send_mail(recipient: str, subject: str = "") -> None:
-        """Sends a mail."""
-        sent.append(recipient)
-
-    class Hook:
-        def before_tool_call(self, event: Any) -> None:
-            if event.tool_kind == "tool":
-                asked.append(event)
-
-    words = (
-        'send_mail: unknown parameter "recipiant". Did you mean "recipient"?; '
-        'missing parameter "recipient", perhaps given as "recipiant". '
-        "Parameters: { recipient: string, subject?: string }"
-    )
-
-    async def scenario() -> None:
-        async with engine([send_mail], hooks=Hook(), approve=asked.append) as made:
-            call = "tools.send_mail({ recipiant: 'ann' })"
-            caught = await made.exec(f"return await {call}.catch((e) => [e.name, e.code, e.message, e.data.problems.length])")
-            assert value_of(caught) == ["InvalidArguments", "invalid_arguments", words, 2]
-            result = failure_of(await made.exec(f"return await {call}"), "nested_tool_failed")
-            assert result.error.startswith(f"InvalidArguments: {words} (1:20)")
-            for given in ("'ann'", "[1]", "{ recipient: 5 }", "{ recipient: 'a', subject: null }", "{}"):
-                failure_of(await made.exec(f"await tools.send_mail({given})"), "nested_tool_failed")
-            assert (sent, asked) == ([], [])
-
-    run(scenario)
-
-
-@pytest.mark.guarantee("no-way-back-into-exec")
-def test_exec_wait_and_tool_search_cannot_be_called_by_a_program() -> None:
-    controls = ("exec", "wait", "tool_search_code", "tool_search", "tool_describe", "tool_call")
-    offered = [make("read"), *(make(name) for name in controls[2:]), make("exec", control=True), make("wait", control=True)]
-    program = f"""
-    const said = [];
-    for (const name of {list(controls)})
-      for (const id of [name, `openclaw:core:${{name}}`])
-        said.push(typeof globalThis[name], typeof tools[name],
-                  ...await Promise.all([tools.call(id, {{}}), tools.describe(id)].map((p) => p.catch((e) => e.code))),
-                  ...(await tools.search(name)).map((hit) => hit.name));
-    return [[...new Set(said)], ALL_TOOLS.map((entry) => entry.name)];
-    """
-
-    async def scenario() -> None:
-        async with engine(offered) as made:
-            assert value_of(await made.exec(program)) == [["undefined", "unknown_tool"], ["read"]]
-
-    run(scenario)
-
-
-@pytest.mark.guarantee("no-way-back-into-exec")
-def test_a_host_shell_named_exec_is_an_ordinary_tool_of_the_program() -> None:
-    shell = make("exec", "Runs a shell command.", parameters=takes("command"))
-
-    async def scenario() -> None:
-        async with engine([shell]) as made:
-            program = "return [await tools.exec({ command: 'ls' }), await tools.call('openclaw:core:exec', { command: 'id' }), await tools.call('exec', { code: '1' }).catch((e) => e.code)]"
-            result = await made.exec(program)
-            assert value_of(result) == [{"command": "ls"}, {"command": "id"}, "invalid_arguments"]
-            assert result.telemetry.visible_tools == ("exec", "wait")
 
     run(scenario)

@@ -49,7 +49,7 @@ def giving(answer: Any) -> Before:
     return answer_or_raise
 
 
-@pytest.mark.guarantee("hooks-see-nested-calls")
+@pytest.mark.guarantee("nested-calls-keep-the-rules")
 def test_a_hook_rewrites_the_arguments_of_a_nested_call() -> None:
     rule = Rule(lambda event: Rewrite({"value": [event.arguments["value"], "checked"]}))
 
@@ -63,7 +63,7 @@ def test_a_hook_rewrites_the_arguments_of_a_nested_call() -> None:
     run(scenario)
 
 
-@pytest.mark.guarantee("hooks-see-nested-calls")
+@pytest.mark.guarantee("nested-calls-keep-the-rules")
 def test_a_blocked_call_does_not_run_and_the_program_hears_why() -> None:
     ran: list[str] = []
 
@@ -82,13 +82,15 @@ def test_a_blocked_call_does_not_run_and_the_program_hears_why() -> None:
             assert value_of(result) == words
             assert statuses(result) == [("discard", "denied")]
             result = await made.exec("text('before'); await tools.discard({ name: 'x' })")
-            assert "discard was blocked: the office is closed" in failure_of(result, "nested_tool_failed").error
+            assert (
+                "discard was blocked: the office is closed" in failure_of(result, "nested_tool_failed").error
+            )
             assert (ran, rule.after) == ([], [])
 
     run(scenario)
 
 
-@pytest.mark.guarantee("hooks-see-nested-calls")
+@pytest.mark.guarantee("nested-calls-keep-the-rules")
 def test_a_hook_can_want_an_approval_for_what_it_has_rewritten() -> None:
     first = Rule(lambda event: Rewrite({"value": f"{event.arguments['value']}!"}))
     second = Rule(lambda event: RequireApproval(f"Really {event.tool}?"))
@@ -106,7 +108,7 @@ def test_a_hook_can_want_an_approval_for_what_it_has_rewritten() -> None:
     run(scenario)
 
 
-@pytest.mark.guarantee("hooks-see-nested-calls")
+@pytest.mark.guarantee("nested-calls-keep-the-rules")
 def test_hooks_and_audit_see_the_real_tool_however_it_is_called() -> None:
     rule, audited = Rule(allow), list[AuditEvent]()
     program = """
@@ -148,7 +150,12 @@ def test_a_rule_tells_exec_from_a_shell_of_that_name() -> None:
         assert seen == [
             ("exec", "code_mode_exec", "javascript", {"code": program, "language": "javascript"}),
             ("exec", "tool", None, {"command": "ls"}),
-            ("exec", "code_mode_exec", "typescript", {"code": "return 1 as number", "language": "typescript"}),
+            (
+                "exec",
+                "code_mode_exec",
+                "typescript",
+                {"code": "return 1 as number", "language": "typescript"},
+            ),
         ]
 
     run(scenario)
@@ -178,7 +185,11 @@ def test_a_program_that_no_rule_let_through_does_not_run() -> None:
     unasked = "A rule of the host blocked this program: a rule of the host could not be asked"
     refusals: list[tuple[Any, ErrorCode, str]] = [
         (Block("not today"), "aborted", "A rule of the host blocked this program: not today"),
-        (RequireApproval(), "aborted", "A rule of the host wants an approval for exec, which nobody can give."),
+        (
+            RequireApproval(),
+            "aborted",
+            "A rule of the host wants an approval for exec, which nobody can give.",
+        ),
         (RuntimeError("the rule book is on fire"), "aborted", unasked),
         ("yes", "aborted", unasked),
         (
@@ -189,7 +200,7 @@ def test_a_program_that_no_rule_let_through_does_not_run() -> None:
         (
             Rewrite({"code": "return 1", "language": "perl"}),
             "unsupported_language",
-            "language must be \"javascript\" or \"typescript\", not 'perl'.",
+            'language must be "javascript" or "typescript", not \'perl\'.',
         ),
     ]
 
@@ -213,7 +224,10 @@ def test_a_rule_that_cannot_be_asked_allows_no_call() -> None:
                 rule.answer = giving(answer)
                 program = "return await tools.echo({ value: 1 }).catch((e) => [e.code, e.message])"
                 result = await made.exec(program)
-                assert value_of(result) == ["denied", "echo was blocked: a rule of the host could not be asked"]
+                assert value_of(result) == [
+                    "denied",
+                    "echo was blocked: a rule of the host could not be asked",
+                ]
                 assert statuses(result) == [("echo", "denied")]
 
     run(scenario)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from codemode import Engine, tool
+from codemode.namespaces import Namespace, namespace_tool
 from tests.control.engine_harness import echo, engine, run, value_of
 from tests.control.result_samples import without_times
 from tests.control.tool_samples import make, takes
@@ -23,7 +24,7 @@ QUERIES = ("vault_read", "openclaw:core:vault_read", "vault", "read the vault", 
 PROGRAMS = (
     "return ALL_TOOLS",
     "return [Object.keys(tools), 'vault_read' in tools, typeof tools.vault_read, JSON.stringify(tools)]",
-    f"const found = []; for (const q of {list(QUERIES)}) found.push(await tools.search(q, {{ limit: 50 }})); return found",
+    f"return await Promise.all({list(QUERIES)}.map((query) => tools.search(query, {{ limit: 50 }})))",
     *(
         f"try {{ await tools.{method}('{guess}', {{ combination: '1' }}) }} "
         "catch (e) { return [e.name, e.message, e.code, e.data ?? null, Object.keys(e), String(e)] }"
@@ -55,10 +56,11 @@ def test_a_denied_tool_gives_the_very_results_of_one_that_never_existed() -> Non
         return [without_times(await made.exec(program)) for program in PROGRAMS]
 
     async def scenario() -> None:
+        async with engine([echo]) as plain:  # first: nothing can have heard of the tool yet
+            expected = await answers(plain)
         async with engine([echo, vault(opened)], policy={"deny": ["Vault*"]}) as denying:
             denied = await answers(denying)
-        async with engine([echo]) as plain:
-            assert denied == await answers(plain)
+        assert denied == expected
         assert opened == []
         for program, said in zip(PROGRAMS, denied, strict=True):
             codes = {said.get("code"), *(said["value"][2:3] if "catch (e)" in program else ())}
@@ -83,6 +85,31 @@ def test_a_guessed_id_fails_with_the_words_of_any_wrong_id() -> None:
             assert denied_call == wrong_call
             assert denied_describe == wrong_describe
             assert denied_call[:2] == denied_describe[:2] == ["unknown_tool", "UnknownTool"]
+
+    run(scenario)
+
+
+@pytest.mark.guarantee("denied-is-nonexistent")
+def test_a_namespace_over_a_denied_tool_is_not_there() -> None:
+    bank = make("open_vault", source="plugin", owner="bank")
+    program = """
+    const forged = await tools.call("plugin:bank:open_vault", {}).catch((e) => e.code);
+    return [typeof globalThis.vault, Object.keys(namespaces), forged];
+    """
+
+    async def scenario() -> None:
+        async with engine([echo, bank], policy={"agents": {"intern": {"deny": ["open_vault"]}}}) as made:
+            made.register_namespace(
+                "bank",
+                Namespace(
+                    id="vault",
+                    global_name="vault",
+                    required_tool_names=("open_vault",),
+                    create_scope=lambda _: {"open": namespace_tool("open_vault")},
+                ),
+            )
+            assert value_of(await made.exec("return await vault.open({ door: 1 })")) == {"door": 1}
+            assert value_of(await made.exec(program, agent="intern")) == ["undefined", [], "unknown_tool"]
 
     run(scenario)
 
@@ -122,20 +149,23 @@ def test_agent_provider_and_model_decide_what_a_program_has() -> None:
 def test_tools_of_one_run_are_under_the_policy_too() -> None:
     async def scenario() -> None:
         async with engine([echo], policy={"deny": ["vault_read"]}) as made:
-            result = await made.exec("return ALL_TOOLS.map((entry) => entry.name)", tools=[vault([]), make("other")])
+            result = await made.exec(
+                "return ALL_TOOLS.map((entry) => entry.name)", tools=[vault([]), make("other")]
+            )
             assert value_of(result) == ["echo", "other"]
 
     run(scenario)
 
 
-@pytest.mark.guarantee("effective-tools-are-listed")
+@pytest.mark.guarantee("all-tools-and-no-more")
 def test_all_tools_lists_every_effective_tool_but_those_of_mcp() -> None:
     issue = make("create_issue", source="mcp", owner="github")
     tools = [make("read"), make("browse", source="plugin", owner="web"), issue, make("banned")]
     program = """
     const refused = await tools.call("mcp:github:create_issue", {}).catch((e) => [e.code, e.message]);
-    return { ids: ALL_TOOLS.map((entry) => entry.id), names: Object.keys(tools), refused,
-             found: await tools.search("create issue"), described: await tools.describe("mcp:github:create_issue").catch((e) => e.code) };
+    const described = await tools.describe("mcp:github:create_issue").catch((e) => e.code);
+    const found = await tools.search("create issue");
+    return { ids: ALL_TOOLS.map((entry) => entry.id), names: Object.keys(tools), refused, found, described };
     """
 
     async def scenario() -> None:
@@ -161,13 +191,14 @@ def test_all_tools_lists_every_effective_tool_but_those_of_mcp() -> None:
 
 @pytest.mark.guarantee("search-describe-call")
 def test_what_search_finds_can_be_described_and_called() -> None:
-    weather = make("get_weather", "Tells the weather of a city.", parameters=takes("city"), returns={"type": "object"})
+    weather = make(
+        "get_weather", "Tells the weather of a city.", parameters=takes("city"), returns={"type": "object"}
+    )
     program = """
     const [hit] = await tools.search("what is the weather like", { limit: 1 });
     const described = await tools.describe(hit.id);
     const byId = await tools.call(hit.id, { city: "Rome" });
-    const city = "Oslo";
-    const byExpression = await new (async () => {}).constructor("tools", "city", `return ${hit.call}`)(tools, city);
+    const byExpression = await new Function("tools", "city", `return ${hit.call}`)(tools, "Oslo");
     return { hit, described, byId, byExpression, empty: await tools.search(" ") };
     """
     entry = {

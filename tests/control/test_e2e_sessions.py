@@ -64,10 +64,11 @@ def test_a_session_beside_another_has_the_result_it_has_alone() -> None:
             return without_times(await task)
 
     async def scenario() -> None:
+        expected = [await alone(side) for side in sides]
         desk = Desk()
         async with engine(desk.tools) as made:
             together = await both(made, desk)
-        assert together == [await alone(side) for side in sides]
+        assert together == expected
         assert [result["code"] for result in together] == ["nested_tool_failed"] * 2
         for result, (name, other) in zip(together, sides, strict=True):
             (said,) = result["output"]
@@ -97,9 +98,17 @@ def test_tools_of_one_name_in_two_sessions_answer_each_their_own() -> None:
 
     async def scenario() -> None:
         async with engine(desk.tools, audit=audit) as made:
-            text = "const a = await tools.whoami(); await yield_control(); return [a, await tools.call('client:app:whoami')]"
-            runs = [waiting(await made.exec(text, session=name, tools=[whoami(name)]), "yield") for name in "ab"]
-            results = [await made.wait(found.run_id, session=name) for found, name in zip(runs, "ab", strict=True)]
+            text = """
+            const first = await tools.whoami();
+            await yield_control();
+            return [first, await tools.call("client:app:whoami")];
+            """
+            runs = [
+                waiting(await made.exec(text, session=name, tools=[whoami(name)]), "yield") for name in "ab"
+            ]
+            results = [
+                await made.wait(found.run_id, session=name) for found, name in zip(runs, "ab", strict=True)
+            ]
             assert [value_of(result) for result in results] == [["a", "a"], ["b", "b"]]
             assert heard == [(name, "client:app:whoami") for name in "abab"]
             assert value_of(await made.exec("return typeof tools.whoami", session="a")) == "undefined"
@@ -111,11 +120,15 @@ def test_tools_of_one_name_in_two_sessions_answer_each_their_own() -> None:
 def test_a_session_cannot_wait_for_approve_or_abort_the_run_of_another() -> None:
     async def scenario() -> None:
         async with engine() as made:
-            mine = waiting(await made.exec("return await tools.pay({ amount: 1 })", session="mine"), "approval")
+            mine = waiting(
+                await made.exec("return await tools.pay({ amount: 1 })", session="mine"), "approval"
+            )
             (call,) = mine.pending_tool_calls
             assert call.approval is not None
             foreign = await made.wait(mine.run_id, session="yours")
-            assert without_times(foreign) == without_times(await made.wait("run_that_never_was", session="yours"))
+            assert without_times(foreign) == without_times(
+                await made.wait("run_that_never_was", session="yours")
+            )
             assert not await made.approve(mine.run_id, call.approval.id, session="yours")
             assert not await made.deny(mine.run_id, call.approval.id, session="yours")
             assert not await made.abort(mine.run_id, session="yours")

@@ -59,8 +59,18 @@ def test_a_prepared_run_passes_the_guard_and_nothing_wider_does(shape: Shape) ->
     execute, wait = prepared.visible
 
     check_payload(shape(prepared.visible))
-    wider = ([], [execute], [execute, wait, echo], [execute, wait, PICK], [execute, wait, SHELL], [SHELL, wait])
-    for tools in (*wider, [echo, pay, SHELL], [execute, execute, wait], [execute, wait, ISSUE]):
+    wider: list[list[Tool]] = [
+        [],
+        [execute],
+        [execute, wait, echo],
+        [execute, wait, PICK],
+        [execute, wait, SHELL],
+        [execute, wait, ISSUE],
+        [execute, execute, wait],
+        [SHELL, wait],
+        [echo, pay, SHELL],
+    ]
+    for tools in wider:
         with pytest.raises(PayloadRefused):
             check_payload(shape(tools))
 
@@ -70,7 +80,8 @@ def test_a_prepared_run_passes_the_guard_and_nothing_wider_does(shape: Shape) ->
 def test_a_shape_that_hides_its_tools_is_refused(shape: Shape) -> None:
     good = shape(prepare_run([echo], load_config(True)).visible)
 
-    for hidden in ({"payload": good}, [good], {**good, "functions": [{"name": "echo"}]}, {"tools": {}}, None):
+    hiding: list[object] = [{"payload": good}, [good], {**good, "functions": [{"name": "echo"}]}, {}, None]
+    for hidden in hiding:
         with pytest.raises(PayloadRefused):
             check_payload(hidden)
 
@@ -129,7 +140,7 @@ def test_the_description_has_the_same_bytes_in_every_process_and_order() -> None
         ).stdout
 
     first = printed("0")
-    assert b"tool_0({ options?: { alpha?: string, beta?: string }, query: string }) -> ?" in first
+    assert b"tool_0({ query: string, options?: { alpha?: string, beta?: string } }) -> ?" in first
     assert {printed(seed) for seed in ("1", "4711")} == {first}
 
 
@@ -161,5 +172,8 @@ def test_a_thousand_tools_stay_within_the_budget_and_the_rest_is_counted() -> No
 
 
 def some_tools(count: int) -> list[Tool]:
-    nested: dict[str, Any] = {"type": "object", "properties": {k: {"type": "string"} for k in ("alpha", "beta")}}
+    nested: dict[str, Any] = {
+        "type": "object",
+        "properties": {k: {"type": "string"} for k in ("alpha", "beta")},
+    }
     return [make(f"tool_{number}", parameters=takes("query", options=nested)) for number in range(count)]

@@ -1,5 +1,7 @@
 """Approvals: asked for once, decided once, by whoever the run belongs to, at any moment."""
 
+# ruff: noqa: E501 - programs are data and read best unwrapped
+
 from __future__ import annotations
 
 import asyncio
@@ -21,7 +23,9 @@ def approval_in(result: Waiting) -> str:
 def test_an_approved_call_runs_with_the_next_wait_and_a_denied_one_fails_it() -> None:
     async def scenario() -> None:
         async with engine() as made:
-            result = waiting(await made.exec("return await tools.pay({ amount: 5 })", session="s"), "approval")
+            result = waiting(
+                await made.exec("return await tools.pay({ amount: 5 })", session="s"), "approval"
+            )
             (call,) = result.pending_tool_calls
             assert call.approval is not None
             assert call.tool == "openclaw:core:pay"
@@ -30,7 +34,9 @@ def test_an_approved_call_runs_with_the_next_wait_and_a_denied_one_fails_it() ->
             assert await made.approve(result.run_id, call.approval.id, session="s")
             assert value_of(await made.wait(result.run_id, session="s")) == "paid 5"
 
-            result = waiting(await made.exec("return await tools.pay({ amount: 6 }).catch((e) => e.code)"), "approval")
+            result = waiting(
+                await made.exec("return await tools.pay({ amount: 6 }).catch((e) => e.code)"), "approval"
+            )
             (call,) = result.pending_tool_calls
             assert call.approval is not None
             assert await made.deny(result.run_id, call.approval.id, reason="too much")
@@ -46,7 +52,9 @@ def test_a_wait_before_the_approval_is_waiting_for_it_again() -> None:
         async with engine(config={"timeoutMs": 100}) as made:
             result = waiting(await made.exec("return await tools.pay({ amount: 5 })"), "approval")
             again = waiting(await made.wait(result.run_id), "approval")
-            assert [c.approval for c in again.pending_tool_calls] == [c.approval for c in result.pending_tool_calls]
+            assert [c.approval for c in again.pending_tool_calls] == [
+                c.approval for c in result.pending_tool_calls
+            ]
 
     run(scenario)
 
@@ -103,7 +111,9 @@ def test_an_action_approved_twice_is_done_once() -> None:
 def test_an_approval_is_for_one_action_and_no_other() -> None:
     async def scenario() -> None:
         async with engine() as made:
-            program = "return await Promise.all([5, 6].map((amount) => tools.pay({ amount }).catch((e) => e.code)))"
+            program = (
+                "return await Promise.all([5, 6].map((amount) => tools.pay({ amount }).catch((e) => e.code)))"
+            )
             result = waiting(await made.exec(program), "approval")
             first, second = (call.approval for call in result.pending_tool_calls)
             assert first is not None

@@ -24,6 +24,10 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
+def yes(_: object) -> bool:
+    return True
+
+
 @tool
 async def slow(ms: int) -> int:
     """Takes its time."""
@@ -45,7 +49,9 @@ def test_the_surface_that_others_rely_on_works_as_written(tmp_path: Path) -> Non
                 result = await engine.wait(result.run_id, session="s1")
             assert result.to_dict()["value"] == 2
 
-            result = await engine.exec({"code": "await yield_control(); return await tools.echo({ value: { a: 1 } })"}, session="s1")
+            result = await engine.exec(
+                {"code": "await yield_control(); return await tools.echo({ value: { a: 1 } })"}, session="s1"
+            )
             while result.status == "waiting":
                 result = await engine.wait(result.run_id, session="s1")
             assert result.to_dict()["value"] == {"a": 1}
@@ -57,7 +63,7 @@ def test_the_surface_that_others_rely_on_works_as_written(tmp_path: Path) -> Non
 
         async with Engine(tools=[echo], store=str(tmp_path / "runs.sqlite")) as engine:
             assert value_of(await engine.exec("return 1")) == 1
-        async with Engine(tools=[echo], policy={"deny": ["echo"]}, hooks=None, approve=lambda _: True) as engine:
+        async with Engine(tools=[echo], policy={"deny": ["echo"]}, hooks=None, approve=yes) as engine:
             assert value_of(await engine.exec("return ALL_TOOLS.length")) == 0
 
     run(scenario)
@@ -115,14 +121,18 @@ def test_a_blocking_engine_whose_store_cannot_be_opened_leaves_no_thread(tmp_pat
 
 
 def test_run_goes_on_waiting_until_the_program_has_ended() -> None:
-    result = run_once("const v = await tools.slow({ ms: 250 }); await yield_control(); return v", tools=[slow], config={"enabled": True, "timeoutMs": 100})
+    result = run_once(
+        "const v = await tools.slow({ ms: 250 }); await yield_control(); return v",
+        tools=[slow],
+        config={"enabled": True, "timeoutMs": 100},
+    )
     assert value_of(result) == 250
     assert result.to_dict()["telemetry"]["counts"]["wait"] >= 2
 
 
 def test_run_ends_where_an_approval_is_asked_for_that_nobody_can_give() -> None:
     waiting(run_once("return await tools.pay({ amount: 1 })", tools=[pay]), "approval")
-    assert value_of(run_once("return await tools.pay({ amount: 1 })", tools=[pay], approve=lambda _: True)) == "paid 1"
+    assert value_of(run_once("return await tools.pay({ amount: 1 })", tools=[pay], approve=yes)) == "paid 1"
 
 
 def test_run_says_what_is_wrong_with_a_program() -> None:

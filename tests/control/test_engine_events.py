@@ -41,6 +41,8 @@ def in_short(events: list[Event]) -> list[Any]:
                 found.append(("limit_hit", event.code))
             case "finished":
                 found.append(("finished", event.status, event.code))
+            case "call_update":
+                found.append(("call_update", event.call_id))
             case "started":
                 found.append(("started", event.session, event.language))
     return found
@@ -116,10 +118,13 @@ def test_output_streams_while_the_program_is_still_running() -> None:
     [
         ("for (;;);", [("limit_hit", "timeout"), ("finished", "failed", "timeout")]),
         ("throw new Error('x')", [("finished", "failed", "guest_error")]),
-        ("return 'x'.repeat(2000)", [("limit_hit", "output_limit_exceeded"), ("finished", "failed", "output_limit_exceeded")]),
+        (
+            "return 'x'.repeat(2000)",
+            [("limit_hit", "output_limit_exceeded"), ("finished", "failed", "output_limit_exceeded")],
+        ),
         ("let x = ;", [("finished", "failed", "invalid_input")]),
     ],
-)  # fmt: skip
+)
 def test_a_failed_run_says_which_limit_it_hit_and_finishes_once(program: str, ends: list[Any]) -> None:
     async def scenario() -> None:
         async with engine(config={"timeoutMs": 100, "maxOutputBytes": 1024}) as made:
@@ -186,7 +191,9 @@ def test_each_of_two_runs_at_once_has_its_own_stream() -> None:
             ids: dict[str, str] = {}
             results = []
             for name in ("a", "b"):
-                program = f"await yield_control(); text('{name}'); return await tools.hold({{ name: '{name}' }})"
+                program = (
+                    f"await yield_control(); text('{name}'); return await tools.hold({{ name: '{name}' }})"
+                )
                 result = waiting(await made.exec(program, session=name))
                 ids[name] = result.run_id
             streams = {name: made.events(run_id) for name, run_id in ids.items()}

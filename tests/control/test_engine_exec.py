@@ -1,5 +1,7 @@
 """When exec returns, and with what: nested work is drained inside it, and nothing fails in silence."""
 
+# ruff: noqa: E501 - programs are data and read best unwrapped
+
 from __future__ import annotations
 
 import asyncio
@@ -90,7 +92,8 @@ def test_an_unawaited_call_that_outlives_the_budget_suspends_the_run_and_its_val
     async def scenario() -> None:
         async with engine(desk.tools, {"timeoutMs": 100}) as made:
             result = await made.exec("tools.hold({ name: 'left' }); return 'returned'")
-            assert waiting(result, "pending_tools").pending_tool_calls[0].tool == "openclaw:core:hold"
+            result = waiting(result, "pending_tools")
+            assert result.pending_tool_calls[0].tool == "openclaw:core:hold"
             desk.answer("left")
             assert value_of(await made.wait(result.run_id)) == "returned"
 

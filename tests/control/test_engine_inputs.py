@@ -1,4 +1,6 @@
-"""What exec takes: its input rules, kind words for common habits, modules refused, positions as the model sent."""
+"""What exec takes: its input rules, kind words for common habits, no modules, positions as the model sent."""
+
+# ruff: noqa: E501 - programs are data and read best unwrapped
 
 from __future__ import annotations
 
@@ -117,7 +119,9 @@ def test_modules_are_refused_before_anything_runs(program: str) -> None:
 
     async def scenario() -> None:
         async with engine(desk.tools) as made:
-            result = failure_of(await made.exec("text('ran'); tools.hold({ name: 'a' });\n" + program), "module_access_denied")
+            result = failure_of(
+                await made.exec("text('ran'); tools.hold({ name: 'a' });\n" + program), "module_access_denied"
+            )
             assert "2:" in result.error
             assert texts(result) == []
             assert desk.started == []
@@ -174,10 +178,18 @@ def test_a_missing_global_is_named_with_what_there_is() -> None:
         ("\n\n  throw new Error('x')", "javascript", "guest_error", "(3:13)", "  throw new Error('x')"),
         ("const a: number = 1;\n  nope(a as any)", "typescript", "guest_error", "(2:3)", "  nope(a as any)"),
         ("const a: = 1", "typescript", "typescript_transform_failed", "(1:10)", "const a: = 1"),
-        ("return 1\nawait await import('x')", "javascript", "module_access_denied", "(2:13)", "await await import('x')"),
+        (
+            "return 1\nawait await import('x')",
+            "javascript",
+            "module_access_denied",
+            "(2:13)",
+            "await await import('x')",
+        ),
     ],
 )
-def test_positions_are_those_of_the_text_as_sent(program: str, language: str, code: Any, position: str, line: str) -> None:
+def test_positions_are_those_of_the_text_as_sent(
+    program: str, language: str, code: Any, position: str, line: str
+) -> None:
     async def scenario() -> None:
         async with engine() as made:
             failed = failure_of(await made.exec(program, language), code)
@@ -246,6 +258,10 @@ def test_a_host_s_rule_can_see_rewrite_and_block_the_program_by_its_kind() -> No
             assert value_of(await made.exec("return await tools.echo({ value: one })")) == 1
             failed = failure_of(await made.exec("return 'forbidden'"), "aborted")
             assert "not that" in failed.error
-            assert seen == [("exec", "code_mode_exec", "javascript"), ("echo", "tool", None), ("exec", "code_mode_exec", "javascript")]
+            assert seen == [
+                ("exec", "code_mode_exec", "javascript"),
+                ("echo", "tool", None),
+                ("exec", "code_mode_exec", "javascript"),
+            ]
 
     run(scenario)

@@ -1,5 +1,7 @@
 """The engine honours its configuration: each limit where it is, one below and one above."""
 
+# ruff: noqa: E501 - programs are data and read best unwrapped
+
 from __future__ import annotations
 
 from typing import Any
@@ -98,7 +100,9 @@ def test_the_value_counts_against_the_output_cap(size: int, fits: bool) -> None:
 def test_output_and_value_share_the_cap_and_bytes_are_those_of_utf_8() -> None:
     config = {"maxOutputBytes": 1024}
     assert value_of(executed("text('é'.repeat(400)); return 'x'.repeat(200)", config)) == "x" * 200
-    result = failure_of(executed("text('é'.repeat(400)); return 'x'.repeat(300)", config), "output_limit_exceeded")
+    result = failure_of(
+        executed("text('é'.repeat(400)); return 'x'.repeat(300)", config), "output_limit_exceeded"
+    )
     assert texts(result) == ["é" * 400]
     failure_of(executed("text('é'.repeat(600)); return 1", config), "output_limit_exceeded")
     assert value_of(executed("text('e'.repeat(600)); return 1", config)) == 1
@@ -108,7 +112,11 @@ def test_output_and_value_share_the_cap_and_bytes_are_those_of_utf_8() -> None:
 def test_the_output_cap_holds_for_a_resumed_program_too() -> None:
     async def scenario() -> None:
         async with engine(config={"maxOutputBytes": 1024}) as made:
-            result = waiting(await made.exec("text('a'.repeat(1000)); await yield_control(); text('b'.repeat(1000)); return 'c'.repeat(100)"))
+            result = waiting(
+                await made.exec(
+                    "text('a'.repeat(1000)); await yield_control(); text('b'.repeat(1000)); return 'c'.repeat(100)"
+                )
+            )
             assert texts(result) == ["a" * 1000]
             result = failure_of(await made.wait(result.run_id), "output_limit_exceeded")
             assert texts(result) == ["b" * 1000]
@@ -122,9 +130,15 @@ def test_the_snapshot_cap_holds_for_the_first_and_for_a_later_suspension() -> No
 
     async def scenario() -> None:
         async with engine(config={"maxSnapshotBytes": 40_000}) as made:
-            result = await made.exec(f"const held = []; {grow} text('grown'); await yield_control(); return held.length")
+            result = await made.exec(
+                f"const held = []; {grow} text('grown'); await yield_control(); return held.length"
+            )
             assert texts(failure_of(result, "snapshot_limit_exceeded")) == ["grown"]
-            result = waiting(await made.exec(f"const held = []; await yield_control(); {grow} text('grown'); await yield_control(); return held.length"))
+            result = waiting(
+                await made.exec(
+                    f"const held = []; await yield_control(); {grow} text('grown'); await yield_control(); return held.length"
+                )
+            )
             result = failure_of(await made.wait(result.run_id), "snapshot_limit_exceeded")
             assert texts(result) == ["grown"]
             failure_of(await made.wait("run_x"), "invalid_input")
@@ -144,14 +158,18 @@ def test_memory_that_was_used_and_freed_does_not_count_in_a_snapshot() -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 3, 128])
-def test_as_many_calls_as_allowed_run_at_once_and_one_more_is_refused_with_its_whole_batch(limit: int) -> None:
+def test_as_many_calls_as_allowed_run_at_once_and_one_more_is_refused_with_its_whole_batch(
+    limit: int,
+) -> None:
     desk = Desk()
 
     async def scenario() -> None:
         async with engine([*desk.tools], {"maxPendingToolCalls": limit}) as made:
             program = "return (await Promise.all(Array.from({ length: N }, (_, i) => tools.echo({ value: i })))).length"
             assert value_of(await made.exec(program.replace("N", str(limit)))) == limit
-            result = failure_of(await made.exec(program.replace("N", str(limit + 1))), "too_many_pending_tool_calls")
+            result = failure_of(
+                await made.exec(program.replace("N", str(limit + 1))), "too_many_pending_tool_calls"
+            )
             assert result.telemetry.calls == ()
             assert str(limit) in result.error
 

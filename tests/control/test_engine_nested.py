@@ -1,5 +1,7 @@
 """Nested calls through the engine: what a program can reach, under whose rules, and what a tool is told."""
 
+# ruff: noqa: E501 - programs are data and read best unwrapped
+
 from __future__ import annotations
 
 import contextvars
@@ -91,7 +93,10 @@ def test_hooks_see_the_real_tool_rewrite_its_arguments_and_block_it_with_a_reaso
 
     async def scenario() -> None:
         async with engine(hooks=Rule()) as made:
-            result = await made.exec("return [await tools.echo({ value: 'secret' }), await tools.fail({}).catch((e) => [e.code, e.message])]", session="s")
+            result = await made.exec(
+                "return [await tools.echo({ value: 'secret' }), await tools.fail({}).catch((e) => [e.code, e.message])]",
+                session="s",
+            )
             value, (code, message) = value_of(result)
             assert (value, code) == ("rewritten", "denied")
             assert "never that" in message
@@ -119,12 +124,29 @@ def test_a_tool_is_told_who_calls_and_has_a_stable_key_and_the_caller_s_context_
         async with engine([ask]) as made:
             CALLER.set("somebody")
             given = CallContext(sender="anna", channel="mail")
-            result = waiting(await made.exec("await tools.ask(); await yield_control(); await tools.ask()", session="s", agent="a", context=given))
+            result = waiting(
+                await made.exec(
+                    "await tools.ask(); await yield_control(); await tools.ask()",
+                    session="s",
+                    agent="a",
+                    context=given,
+                )
+            )
             CALLER.set("somebody else")
             value_of(await made.wait(result.run_id, session="s", agent="a"))
             run_id = result.run_id
             assert told == [
-                ("a", "s", "anna", "mail", run_id, number, "openclaw:core:ask", f"{run_id}:{number}", "somebody")
+                (
+                    "a",
+                    "s",
+                    "anna",
+                    "mail",
+                    run_id,
+                    number,
+                    "openclaw:core:ask",
+                    f"{run_id}:{number}",
+                    "somebody",
+                )
                 for number in ("1", "3")
             ]
 
@@ -144,7 +166,9 @@ def test_a_tool_is_told_who_calls_and_has_a_stable_key_and_the_caller_s_context_
 def test_a_failed_call_says_what_would_be_right(program: str, code: str, words: tuple[str, ...]) -> None:
     async def scenario() -> None:
         async with engine() as made:
-            caught = value_of(await made.exec(f"try {{ {program} }} catch (e) {{ return [e.code, e.message] }}"))
+            caught = value_of(
+                await made.exec(f"try {{ {program} }} catch (e) {{ return [e.code, e.message] }}")
+            )
             assert caught[0] == code
             failed = failure_of(await made.exec(program), "nested_tool_failed")
             for word in words:
@@ -162,7 +186,11 @@ def test_no_path_and_no_traceback_of_the_host_crosses() -> None:
 
     async def scenario() -> None:
         async with engine([broken]) as made:
-            found = value_of(await made.exec("return await tools.broken().catch((e) => [e.name, e.message, e.stack ?? '', Object.getPrototypeOf(e) === Error.prototype])"))
+            found = value_of(
+                await made.exec(
+                    "return await tools.broken().catch((e) => [e.name, e.message, e.stack ?? '', Object.getPrototypeOf(e) === Error.prototype])"
+                )
+            )
             assert found[0] == "ValueError"
             assert found[3] is True
             assert found[1] == "cannot read …/test_engine_nested.py"
@@ -180,8 +208,13 @@ def test_each_run_sees_its_own_tools_beside_the_engine_s() -> None:
 
     async def scenario() -> None:
         async with engine() as made:
-            mine = await made.exec("await yield_control(); return [await tools.pick(), ALL_TOOLS.length]", tools=[pick])
+            mine = await made.exec(
+                "await yield_control(); return [await tools.pick(), ALL_TOOLS.length]", tools=[pick]
+            )
             assert value_of(await made.wait(waiting(mine).run_id)) == ["picked", 4]
-            assert value_of(await made.exec("return [typeof tools.pick, ALL_TOOLS.length]")) == ["undefined", 3]
+            assert value_of(await made.exec("return [typeof tools.pick, ALL_TOOLS.length]")) == [
+                "undefined",
+                3,
+            ]
 
     run(scenario)

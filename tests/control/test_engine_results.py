@@ -1,5 +1,7 @@
 """What a result says: exactly the JSON of the contract, and the ledger of everything that happened."""
 
+# ruff: noqa: E501 - programs are data and read best unwrapped
+
 from __future__ import annotations
 
 import json
@@ -46,7 +48,11 @@ def test_a_waiting_result_is_the_contract_s_json() -> None:
             result = waiting(await made.exec(program))
             found = result.to_dict()
             assert set(found) == {"status", "runId", "reason", "pendingToolCalls", "output", "telemetry"}
-            assert (found["status"], found["runId"], found["reason"]) == ("waiting", result.run_id, "approval")
+            assert (found["status"], found["runId"], found["reason"]) == (
+                "waiting",
+                result.run_id,
+                "approval",
+            )
             pending: list[dict[str, Any]] = found["pendingToolCalls"]
             assert all(isinstance(call.pop("elapsedMs"), int) for call in pending)
             approval = pending[2].pop("approval")
@@ -68,7 +74,9 @@ def test_a_failed_result_is_the_contract_s_json() -> None:
             result = failure_of(await made.exec("text('a');\n  nope.x"), "guest_error")
             found = result.to_dict()
             found.pop("telemetry")
-            assert found.pop("error").startswith("ReferenceError: nope is not defined (2:3)\n      nope.x\n      ^")
+            assert found.pop("error").startswith(
+                "ReferenceError: nope is not defined (2:3)\n      nope.x\n      ^"
+            )
             assert found == {
                 "status": "failed",
                 "code": "guest_error",
@@ -108,7 +116,9 @@ def test_the_ledger_has_every_nested_call_with_its_size_and_end_cumulative_over_
             result = waiting(await made.exec(program))
             calls = result.to_dict()["telemetry"]["calls"]
             assert [set(call) for call in calls] == [{*columns, "ms", "bytesOut"}] * 6
-            assert [tuple(call[name] for name in columns if name != "bytesIn") for call in calls] == [row[:-1] for row in expected]
+            assert [tuple(call[name] for name in columns if name != "bytesIn") for call in calls] == [
+                row[:-1] for row in expected
+            ]
             assert calls[0]["bytesIn"] == expected[0][-1]
             assert calls[0]["bytesOut"] == len('"é"'.encode())
             assert calls[1]["bytesOut"] > 0
@@ -128,7 +138,11 @@ def test_lossy_conversions_of_the_value_are_listed_by_path() -> None:
         async with engine() as made:
             result = await made.exec("return { a: [1n, NaN], b: { c: new Map([[1, 2]]) }, d: undefined }")
             assert value_of(result) == {"a": ["1", None], "b": {"c": [[1, 2]]}}
-            assert [item["path"] for item in result.to_dict()["telemetry"]["lossy"]] == ["$.a[0]", "$.a[1]", "$.b.c"]
+            assert [item["path"] for item in result.to_dict()["telemetry"]["lossy"]] == [
+                "$.a[0]",
+                "$.a[1]",
+                "$.b.c",
+            ]
 
     run(scenario)
 
@@ -156,7 +170,12 @@ def test_snapshot_lifecycle_events_are_listed_and_counted() -> None:
             result = waiting(await made.wait(result.run_id))
             telemetry = (await made.wait(result.run_id)).to_dict()["telemetry"]
             kinds = [event["event"] for event in telemetry["snapshotEvents"]]
-            assert [kind for kind in kinds if kind in ("taken", "restored")] == ["taken", "restored", "taken", "restored"]
+            assert [kind for kind in kinds if kind in ("taken", "restored")] == [
+                "taken",
+                "restored",
+                "taken",
+                "restored",
+            ]
             assert made.stats()["totals"]["snapshots"]["taken"] == 2
             assert made.stats()["totals"]["snapshots"]["restored"] == 2
 
@@ -183,7 +202,9 @@ def test_the_engine_s_totals_are_the_sum_of_its_runs() -> None:
 def test_no_argument_and_no_result_of_a_call_is_in_the_telemetry() -> None:
     async def scenario() -> None:
         async with engine() as made:
-            result = await made.exec("await tools.echo({ value: 'a-secret' }); await tools.search('a-secret'); await tools.fail({ message: 'a-secret' }).catch(() => {}); return 1")
+            result = await made.exec(
+                "await tools.echo({ value: 'a-secret' }); await tools.search('a-secret'); await tools.fail({ message: 'a-secret' }).catch(() => {}); return 1"
+            )
             assert "a-secret" not in json.dumps(result.to_dict())
             assert "a-secret" not in json.dumps(made.stats())
 
@@ -196,6 +217,12 @@ def test_text_and_json_follow_the_rules_of_conversion() -> None:
             result = await made.exec(
                 "text('plain'); text({ a: 1n }); text(undefined); json({ when: new Date(0) }); console.log('a', 1, [2])"
             )
-            assert texts(result) == ["plain", '{"a":"1"}', "null", {"when": "1970-01-01T00:00:00.000Z"}, "a 1 [2]"]
+            assert texts(result) == [
+                "plain",
+                '{"a":"1"}',
+                "null",
+                {"when": "1970-01-01T00:00:00.000Z"},
+                "a 1 [2]",
+            ]
 
     run(scenario)

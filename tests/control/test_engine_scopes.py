@@ -71,8 +71,12 @@ def test_which_tool_call_waits_does_not_matter() -> None:
 
 
 @pytest.mark.parametrize(
-    "given", ["", "   ", "nonsense", "x" * 5000, "\ud800", "a\0b", 7, None, [], {}, {"runId": ""}, {"runId": 7}, {"run_id": "x"}, {"runId": "x", "more": 1}],
-)  # fmt: skip
+    "given",
+    [
+        *("", "   ", "nonsense", "x" * 5000, "\ud800", "a\0b", 7, None, []),
+        *({}, {"runId": ""}, {"runId": 7}, {"run_id": "x"}, {"runId": "x", "more": 1}),
+    ],
+)
 def test_a_wait_for_anything_but_a_run_is_invalid_input(given: Any) -> None:
     async def scenario() -> None:
         async with engine() as made:
@@ -116,7 +120,8 @@ def test_a_run_that_expires_under_a_wait_ends_that_wait_as_expired_and_cancels_i
     async def scenario() -> None:
         async with engine(desk.tools, {"snapshotTtlSeconds": 1}) as made:
             result = waiting(
-                await made.exec("await Promise.all([tools.hold({ name: 'a' }), tools.pay({ amount: 1 })])"), "approval"
+                await made.exec("await Promise.all([tools.hold({ name: 'a' }), tools.pay({ amount: 1 })])"),
+                "approval",
             )
             failure_of(await made.wait(result.run_id), "snapshot_expired")
             assert desk.joined == ["a"]
@@ -151,9 +156,16 @@ def test_run_ids_are_long_and_never_the_same() -> None:
 def test_two_sessions_never_see_each_other_s_state() -> None:
     async def scenario() -> None:
         async with engine(settings={"workerReuse": 1000}) as made:
-            first = waiting(await made.exec("globalThis.secret = 's1'; await yield_control(); return secret", session="s1"))
+            first = waiting(
+                await made.exec(
+                    "globalThis.secret = 's1'; await yield_control(); return secret", session="s1"
+                )
+            )
             second = waiting(
-                await made.exec("const seen = typeof secret; await yield_control(); return [seen, typeof secret]", session="s2")
+                await made.exec(
+                    "const seen = typeof secret; await yield_control(); return [seen, typeof secret]",
+                    session="s2",
+                )
             )
             assert value_of(await made.wait(second.run_id, session="s2")) == ["undefined", "undefined"]
             assert value_of(await made.wait(first.run_id, session="s1")) == "s1"

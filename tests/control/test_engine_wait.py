@@ -1,5 +1,7 @@
 """wait: goes on at the very await where the program stopped, with what has settled, in the order it did."""
 
+# ruff: noqa: E501 - programs are data and read best unwrapped
+
 from __future__ import annotations
 
 import asyncio
@@ -63,7 +65,9 @@ def test_output_of_a_wait_holds_only_what_is_new() -> None:
 def test_the_output_cap_is_per_result() -> None:
     async def scenario() -> None:
         async with engine(config={"maxOutputBytes": 1024}) as made:
-            result = await made.exec("for (let i = 0; i < 4; i++) { text('x'.repeat(1000)); await yield_control() }")
+            result = await made.exec(
+                "for (let i = 0; i < 4; i++) { text('x'.repeat(1000)); await yield_control() }"
+            )
             while isinstance(result, Waiting):
                 assert [len(text) for text in texts(result)] == [1000]
                 result = await made.wait(result.run_id)
@@ -101,7 +105,9 @@ def test_a_failure_while_suspended_is_an_exception_at_the_await() -> None:
     async def scenario() -> None:
         async with engine(desk.tools, {"timeoutMs": 100}) as made:
             result = waiting(
-                await made.exec("try { await tools.hold({ name: 'a' }) } catch (e) { return [e.code, e.message] }")
+                await made.exec(
+                    "try { await tools.hold({ name: 'a' }) } catch (e) { return [e.code, e.message] }"
+                )
             )
             desk.fail("a", "no luck")
             assert value_of(await made.wait(result.run_id)) == ["tool_error", "no luck"]
@@ -114,7 +120,9 @@ def test_wait_returns_as_soon_as_one_call_has_settled_and_the_program_has_gone_o
 
     async def scenario() -> None:
         async with engine(desk.tools, {"timeoutMs": 100}) as made:
-            result = waiting(await made.exec("return await Promise.race(['a', 'b'].map((name) => tools.hold({ name })))"))
+            result = waiting(
+                await made.exec("return await Promise.race(['a', 'b'].map((name) => tools.hold({ name })))")
+            )
             desk.answer("b")
             result = waiting(await made.wait(result.run_id), "pending_tools")
             assert statuses(result) == [("hold", "pending"), ("hold", "ok")]
@@ -130,7 +138,9 @@ def test_a_wait_in_which_nothing_settled_is_waiting_again_with_the_same_id_and_t
     async def scenario() -> None:
         async with engine(desk.tools, {"timeoutMs": 100}) as made:
             first = waiting(
-                await made.exec("await tools.echo({ value: 1 }); text('said'); return await tools.hold({ name: 'a' })")
+                await made.exec(
+                    "await tools.echo({ value: 1 }); text('said'); return await tools.hold({ name: 'a' })"
+                )
             )
             for _ in range(3):
                 again = waiting(await made.wait(first.run_id), "pending_tools")
@@ -152,7 +162,9 @@ def test_of_two_waits_at_once_the_second_is_refused_and_the_first_goes_on() -> N
 
     async def scenario() -> None:
         async with engine(desk.tools, {"timeoutMs": 5000}) as made:
-            result = waiting(await made.exec("const p = tools.hold({ name: 'a' }); await yield_control(); return await p"))
+            result = waiting(
+                await made.exec("const p = tools.hold({ name: 'a' }); await yield_control(); return await p")
+            )
             first = asyncio.create_task(made.wait(result.run_id))
             await asyncio.sleep(0)
             second = failure_of(await made.wait(result.run_id), "invalid_input")

@@ -105,6 +105,7 @@ def test_a_later_no_denies() -> None:
     assert result == Failed("denied", "ApprovalRefused", "pay was not approved: no budget")
 
 
+@pytest.mark.guarantee("an-approval-is-for-one-call")
 def test_ids_are_the_same_for_the_same_action_and_differ_for_any_other() -> None:
     others = [
         replace(REQUEST, arguments={"to": "eve"}),
@@ -123,12 +124,14 @@ def test_ids_are_the_same_for_the_same_action_and_differ_for_any_other() -> None
         {"id": "apr_0"},
     ],
 )
+@pytest.mark.guarantee("an-approval-is-for-one-call")
 def test_an_approval_for_other_arguments_is_refused(forged: dict[str, Any]) -> None:
     result = resume(replace(pending(), **forged), Decision(True), [PAY], REQUEST)
 
     assert result == Failed("denied", "ApprovalRefused", "pay: the approval is for another action")
 
 
+@pytest.mark.guarantee("an-approval-is-for-one-call")
 def test_an_approval_for_another_call_is_refused() -> None:
     result = resume(pending(), Decision(True), [PAY], replace(REQUEST, call_id="8"))
 

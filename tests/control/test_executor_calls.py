@@ -40,6 +40,7 @@ def test_no_arguments_are_an_empty_object() -> None:
     assert call_one([make("now")], CallRequest("now")) == Ok(b"{}")
 
 
+@pytest.mark.guarantee("arguments-are-checked-first")
 def test_invalid_arguments_do_not_reach_the_tool() -> None:
     calls: list[str] = []
 
@@ -83,6 +84,7 @@ def test_a_wrong_name_is_answered_with_the_nearest() -> None:
     )
 
 
+@pytest.mark.guarantee("denied-is-nonexistent")
 def test_a_forbidden_tool_cannot_be_told_from_one_that_does_not_exist() -> None:
     def permit(found: Tool, context: CallContext) -> bool:
         return found.name != "secret_one"
@@ -101,6 +103,7 @@ def test_a_forbidden_tool_cannot_be_told_from_one_that_does_not_exist() -> None:
     assert (forbidden_too, absent_too) == (forbidden, absent)
 
 
+@pytest.mark.guarantee("hooks-fail-closed")
 def test_a_live_rule_that_fails_allows_nothing() -> None:
     def permit(found: Tool, context: CallContext) -> bool:
         raise RuntimeError
@@ -128,6 +131,7 @@ def test_mcp_tools_are_reached_by_id_and_not_through_tools() -> None:
     assert by_tools.message.replace("issue", "issuf") == absent.message
 
 
+@pytest.mark.guarantee("context-is-kept")
 def test_the_tool_sees_who_calls_and_the_idempotency_key() -> None:
     @tool
     async def look(context: CallContext) -> list[str]:
@@ -139,6 +143,7 @@ def test_the_tool_sees_who_calls_and_the_idempotency_key() -> None:
 
 
 @pytest.mark.parametrize("in_thread", [True, False])
+@pytest.mark.guarantee("context-is-kept")
 def test_context_variables_of_the_runs_owner_reach_the_tool(in_thread: bool) -> None:
     async def look_async() -> str:
         return TENANT.get()
@@ -230,6 +235,7 @@ def test_progress_arrives_in_order_and_ends_with_the_call(in_thread: bool) -> No
     assert seen == [CallUpdate("r1", "7", work.id, {"step": 1}), CallUpdate("r1", "7", work.id, {"step": 2})]
 
 
+@pytest.mark.guarantee("nested-calls-keep-the-rules")
 def test_every_call_is_audited_by_the_real_tools_name() -> None:
     events: list[AuditEvent] = []
     executor = Executor(Catalog([READ]), audit=events.append)
@@ -266,6 +272,7 @@ def test_an_audit_that_fails_does_not_undo_the_call() -> None:
     assert call_one([make("now")], CallRequest("now"), audit=audit) == Ok(b"{}")
 
 
+@pytest.mark.guarantee("sessions-are-strangers")
 def test_two_executors_at_once_keep_their_catalogs_apart() -> None:
     mine, theirs = Executor(Catalog([make("mine")])), Executor(Catalog([make("theirs")]))
 

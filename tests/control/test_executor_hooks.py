@@ -109,6 +109,7 @@ def test_a_later_block_wins_over_an_approval() -> None:
 
 
 @pytest.mark.parametrize("answer", [True, {"block": False}, "yes"])
+@pytest.mark.guarantee("hooks-fail-closed")
 def test_an_answer_that_is_none_blocks(answer: Any) -> None:
     result = call(before(answer))
 
@@ -117,6 +118,7 @@ def test_an_answer_that_is_none_blocks(answer: Any) -> None:
     )
 
 
+@pytest.mark.guarantee("hooks-fail-closed")
 def test_a_hook_that_fails_blocks() -> None:
     class Broken:
         def before_tool_call(self, event: BeforeToolCall) -> None:
@@ -129,6 +131,7 @@ def test_a_hook_that_fails_blocks() -> None:
     )
 
 
+@pytest.mark.guarantee("arguments-are-checked-first")
 def test_invalid_arguments_are_refused_before_any_hook() -> None:
     seen: list[Any] = []
     call(SimpleNamespace(before_tool_call=seen.append), {"wrong": 1})
@@ -165,6 +168,7 @@ def test_after_hooks_do_not_run_for_a_call_that_never_ran() -> None:
     assert seen == []
 
 
+@pytest.mark.guarantee("exec-is-told-from-a-shell")
 def test_the_outer_exec_goes_through_the_same_chain() -> None:
     class NoShell:
         def before_tool_call(self, event: BeforeToolCall) -> Block | None:

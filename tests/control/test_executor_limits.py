@@ -4,11 +4,14 @@ import asyncio
 import threading
 from typing import Any
 
+import pytest
+
 from codemode.catalog import Catalog
 from codemode.executor import AuditEvent, CallRequest, Executor, Failed, Gates, Ok
 from codemode.tools import CallContext, tool
 
 
+@pytest.mark.guarantee("tools-keep-their-limits")
 def test_a_tool_over_its_time_is_cancelled_and_joined() -> None:
     ended: list[bool] = []
 
@@ -79,6 +82,7 @@ def test_a_tool_that_cancels_itself_is_the_tools_error() -> None:
     assert result == Failed("tool_error", "CancelledError", "quit_early cancelled itself")
 
 
+@pytest.mark.guarantee("tools-are-stopped-and-joined")
 def test_cancelling_a_call_cancels_the_tool_joins_it_and_is_audited() -> None:
     steps: list[str] = []
     audited: list[AuditEvent] = []
@@ -137,6 +141,7 @@ def test_a_call_can_be_cancelled_while_somebody_thinks_about_its_approval() -> N
     assert runs == []
 
 
+@pytest.mark.guarantee("tools-keep-their-limits")
 def test_no_more_calls_of_a_tool_run_at_once_than_it_allows_over_all_runs() -> None:
     running = 0
     most = 0

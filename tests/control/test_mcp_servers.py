@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from codemode import Engine
-from codemode.executor import AfterToolCall, ApprovalRequest, BeforeToolCall, Block
+from codemode.executor import AfterToolCall, ApprovalRequest, AuditEvent, BeforeToolCall, Block
 from tests.control.engine_harness import engine, failure_of, run, statuses, texts, until, value_of, waiting
 from tests.e2e.mcp.harness import HERE, fast, free_port, listening, servers
 
@@ -81,10 +81,8 @@ def test_a_result_with_is_error_is_a_rejection_in_the_servers_words() -> None:
     async def scenario() -> Any:
         async with over("stdio") as made:
             caught = value_of(await made.exec(program))
-            uncaught = failure_of(
-                await made.exec("await MCP.fast.fail({ message: 'x' })"), "nested_tool_failed"
-            )
-            return caught, uncaught.error
+            uncaught = await made.exec("await MCP.fast.fail({ message: 'x' })")
+            return caught, failure_of(uncaught, "nested_tool_failed").error
 
     caught, text = run(scenario)
     assert caught == ["McpError", "mcp_error", "Error executing tool fail: no luck"]
@@ -111,7 +109,8 @@ def test_mcp_tools_are_in_no_view_of_tools() -> None:
     program = """
     const refused = await tools.call("mcp:fast:add", { a: 1 }).catch((e) => e.code);
     const described = await tools.describe("mcp:fast:add").catch((e) => e.code);
-    return [ALL_TOOLS, await tools.search("add numbers"), Object.keys(tools).includes("add"), refused, described];
+    const found = await tools.search("add numbers");
+    return [ALL_TOOLS, found, Object.keys(tools).includes("add"), refused, described];
     """
 
     async def scenario() -> Any:
@@ -128,9 +127,9 @@ def test_declarations_are_read_without_a_call() -> None:
     const one = await MCP.fast.$api("add", { schema: true });
     const bad = await Promise.all(["mcp/../mcp/fast.d.ts", "./mcp/fast.d.ts", "mcp/none.d.ts", "/etc/passwd"]
       .map((path) => API.read(path).catch((e) => e.name)));
-    return [files.map((f) => f.path), content.includes("function makePoint(input: {"), one.schemas.add.input.required,
-            one.header, (await MCP.$api()).servers, bad, (await API.list("nothing/")).files,
-            await MCP.fast.$api("nope").catch((e) => e.name)];
+    return [files.map((f) => f.path), content.includes("function makePoint(input: {"),
+            one.schemas.add.input.required, one.header, (await MCP.$api()).servers,
+            bad, (await API.list("nothing/")).files, await MCP.fast.$api("nope").catch((e) => e.name)];
     """
 
     async def scenario() -> Any:
@@ -145,9 +144,10 @@ def test_declarations_are_read_without_a_call() -> None:
     assert required == ["a"]
     assert header == (
         "  /** Adds two numbers. */\n  function add(input: {\n    a: number;\n"
-        "    /** The other one. *\\/ return 1 @default 1 */\n    b?: number;\n  }): Promise<{ result: number }>;\n"
+        "    /** The other one. *\\/ return 1 @default 1 */\n    b?: number;\n"
+        "  }): Promise<{ result: number }>;\n"
     )
-    assert all_servers == [{"name": "fast", "server": "fast", "tools": 11, "file": "mcp/fast.d.ts"}]
+    assert all_servers == [{"name": "fast", "server": "fast", "tools": 10, "file": "mcp/fast.d.ts"}]
     assert bad == ["TypeError"] * 4
     assert nothing == []
     assert unknown == "TypeError"
@@ -165,16 +165,21 @@ def test_hooks_policy_audit_and_the_ledger_see_the_real_tool() -> None:
     seen: list[tuple[str, str]] = []
     audited: list[str] = []
 
+    def note(event: AuditEvent) -> None:
+        audited.append(event.tool_id)
+
     async def scenario() -> Any:
         async with over(
             "stdio",
             hooks=Hook(),
             policy={"deny": ["make_point"]},
-            audit=lambda event: audited.append(event.tool_id),
+            audit=note,
         ) as made:
             result = await made.exec(
-                "await MCP.fast.add({ a: 1 }); const e = await MCP.fast.plain({ text: '' }).catch((e) => e.code);"
-                "return [e, 'makePoint' in MCP.fast, (await API.read('mcp/fast.d.ts')).content.includes('makePoint')]"
+                "await MCP.fast.add({ a: 1 });"
+                "const e = await MCP.fast.plain({ text: '' }).catch((e) => e.code);"
+                "const { content } = await API.read('mcp/fast.d.ts');"
+                "return [e, 'makePoint' in MCP.fast, content.includes('makePoint')]"
             )
             return value_of(result), statuses(result)
 
@@ -247,10 +252,10 @@ def test_tools_that_a_server_adds_are_there_for_the_next_run_and_not_for_this_on
         async with over(transport) as made:
             program = "await MCP.fast.grow({ name: 'sprout' }); return 'sprout' in MCP.fast"
             during = value_of(await made.exec(program))
-            await until(lambda: any(one["tools"] == 16 for one in made.health()["mcp"]))
-            return during, value_of(await made.exec("return await MCP.fast.sprout()"))
+            await until(lambda: any(one["tools"] == 15 for one in made.health()["mcp"]))
+            return during, value_of(await made.exec("return (await MCP.fast.sprout()).content[0].text"))
 
-    assert run(scenario) == (False, {"result": "sprout"})
+    assert run(scenario) == (False, "sprout")
 
 
 def test_filters_choose_by_name_and_exclusion_wins() -> None:
@@ -299,7 +304,8 @@ def test_calls_to_one_server_run_at_once(tmp_path: Path) -> None:
         async with over("stdio") as made:
             leg = asyncio.create_task(
                 made.exec(
-                    f"const held = MCP.fast.hold({{ path: {str(path)!r} }}); text(await MCP.fast.add({{ a: 1 }}));"
+                    f"const held = MCP.fast.hold({{ path: {str(path)!r} }});"
+                    "text(await MCP.fast.add({ a: 1 }));"
                     "return (await held).content[0].text"
                 )
             )

@@ -77,6 +77,7 @@ def test_an_entry_names_its_tools(entry: str, names: set[str]) -> None:
     assert allowed({"deny": [entry]}) == EVERYTHING - names
 
 
+@pytest.mark.guarantee("policy-only-narrows")
 def test_deny_wins_over_allow() -> None:
     assert allowed({"allow": ["group:fs"], "deny": ["write"]}) == FS - {"write"}
     assert allowed({"allow": ["*"], "deny": ["*"]}) == set()
@@ -86,6 +87,7 @@ def test_an_empty_allowlist_allows_nothing() -> None:
     assert allowed({"allow": []}) == set()
 
 
+@pytest.mark.guarantee("policy-only-narrows")
 def test_an_agent_can_only_narrow() -> None:
     config = {"allow": ["group:fs"], "agents": {"main": {"allow": ["*"], "deny": ["edit"]}}}
 
@@ -95,12 +97,14 @@ def test_an_agent_can_only_narrow() -> None:
     assert allowed(config, agent="other") == FS
 
 
+@pytest.mark.guarantee("policy-of-the-caller")
 def test_an_agents_own_profile_and_providers_count() -> None:
     config = {"agents": {"main": {"profile": "coding", "byProvider": {"acme": {"deny": ["group:runtime"]}}}}}
 
     assert allowed(config, agent="main", provider="acme") == FS | SESSIONS | MEMORY | {"image"}
 
 
+@pytest.mark.guarantee("policy-of-the-caller")
 def test_provider_and_model_beat_the_provider() -> None:
     config = {"byProvider": {"acme": {"profile": "minimal"}, "Acme/Large": {"allow": ["group:fs"]}}}
 

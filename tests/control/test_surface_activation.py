@@ -24,6 +24,7 @@ def prepare(
 
 
 @pytest.mark.parametrize("config", [None, False, {}, {"timeoutMs": 500}, {"enabled": False}])
+@pytest.mark.guarantee("off-unless-enabled")
 def test_without_enabled_true_the_tools_are_exposed_as_they_are(config: Any) -> None:
     prepared = prepare(config)
 
@@ -32,6 +33,7 @@ def test_without_enabled_true_the_tools_are_exposed_as_they_are(config: Any) -> 
 
 
 @pytest.mark.parametrize("config", [True, {"enabled": True}])
+@pytest.mark.guarantee("exactly-exec-and-wait")
 def test_enabled_exposes_exactly_exec_and_wait(config: Any) -> None:
     prepared = prepare(config)
 
@@ -47,6 +49,7 @@ def test_the_hidden_tools_are_in_the_catalog() -> None:
     assert set(catalog.tools) == set(TOOLS)
 
 
+@pytest.mark.guarantee("no-recursion")
 def test_the_shell_exec_is_hidden_from_the_model_and_callable_by_id() -> None:
     prepared = prepare(True)
 
@@ -55,6 +58,7 @@ def test_the_shell_exec_is_hidden_from_the_model_and_callable_by_id() -> None:
     assert prepared.catalog.resolve("openclaw:core:exec") is SHELL
 
 
+@pytest.mark.guarantee("denied-is-nonexistent")
 def test_denied_tools_are_in_no_surface() -> None:
     prepared = prepare(True, policy={"deny": ["group:runtime"]})
 
@@ -79,6 +83,7 @@ def test_denied_tools_are_in_no_surface() -> None:
     ],
     ids=["raw", "disabled", "empty allowlist", "all denied", "controls only"],
 )
+@pytest.mark.guarantee("no-tools-no-code-mode")
 def test_a_run_without_tools_does_not_activate_code_mode(tools: list[Any], options: dict[str, Any]) -> None:
     assert prepare(True, tools, **options) == PreparedRun(False, (), None)
 
@@ -90,6 +95,7 @@ def test_the_runs_own_allowlist_narrows_after_policy() -> None:
     assert prepared.catalog.tools == (READ,)
 
 
+@pytest.mark.guarantee("search-controls-are-hidden")
 def test_tool_search_controls_are_hidden_from_both_surfaces() -> None:
     prepared = prepare(True, [READ, SEARCH])
 
@@ -102,6 +108,7 @@ def test_policy_warnings_are_handed_on() -> None:
     assert len(prepare(True, policy={"allow": ["not_loaded"]}).warnings) == 1
 
 
+@pytest.mark.guarantee("policy-of-the-caller")
 def test_agent_provider_and_model_reach_the_policy() -> None:
     policy = {"byProvider": {"acme/large": {"allow": ["read"]}}, "agents": {"main": {"deny": ["read"]}}}
 

@@ -22,6 +22,7 @@ def test_the_index_has_one_line_per_trusted_tool() -> None:
     )
 
 
+@pytest.mark.guarantee("prompt-is-byte-stable")
 def test_the_index_is_byte_stable_whatever_the_order_of_the_tools() -> None:
     tools = [make(f"tool_{number}", parameters=takes("a", "b")) for number in range(200)]
     shuffled = tools[:]
@@ -44,6 +45,7 @@ def test_without_trusted_tools_there_is_no_index(tools: list[object]) -> None:
     assert quick_index(Catalog(tools)) == ""  # pyright: ignore[reportArgumentType] - tools, as parameters
 
 
+@pytest.mark.guarantee("prompt-is-ours")
 def test_no_text_of_servers_and_clients_is_in_the_prompt() -> None:
     text = describe_exec(Catalog([READ, *HOSTILE])).lower()
 

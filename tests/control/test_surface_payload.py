@@ -67,6 +67,7 @@ SHAPES = [openai_chat, openai_responses, anthropic, gemini, gemini_sdk, mcp, mcp
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.guarantee("payload-guard-fails-closed")
 def test_exec_and_wait_alone_pass(shape: Any) -> None:
     check_payload(shape(OURS))
     check_payload(shape(OURS[::-1]))
@@ -84,6 +85,7 @@ def test_exec_and_wait_alone_pass(shape: Any) -> None:
         ([], "lacks exec and wait"),
     ],
 )
+@pytest.mark.guarantee("payload-guard-fails-closed")
 def test_anything_else_is_a_hard_error(shape: Any, tools: list[Tool], problem: str) -> None:
     with pytest.raises(PayloadRefused) as refused:
         check_payload(shape(tools))
@@ -102,6 +104,7 @@ def test_anything_else_is_a_hard_error(shape: Any, tools: list[Tool], problem: s
         {"config": {"tools": [{"functionDeclarations": [{"name": "read"}]}]}},
     ],
 )
+@pytest.mark.guarantee("payload-guard-fails-closed")
 def test_tools_that_come_in_another_way_are_a_hard_error(extra: dict[str, Any]) -> None:
     with pytest.raises(PayloadRefused, match="brings tools in through"):
         check_payload(openai_chat(OURS) | extra)
@@ -119,6 +122,7 @@ def test_tools_that_come_in_another_way_are_a_hard_error(extra: dict[str, Any]) 
         {"functionDeclarations": [], "googleSearch": {}},
     ],
 )
+@pytest.mark.guarantee("payload-guard-fails-closed")
 def test_a_providers_own_tools_are_a_hard_error(built_in: dict[str, Any]) -> None:
     payload = mcp(OURS)
     payload["tools"].append(built_in)
@@ -144,6 +148,7 @@ def test_a_providers_own_tools_are_a_hard_error(built_in: dict[str, Any]) -> Non
         {"request": mcp(OURS)},
     ],
 )
+@pytest.mark.guarantee("payload-guard-fails-closed")
 def test_an_unknown_shape_fails_closed(payload: Any) -> None:
     with pytest.raises(PayloadRefused):
         check_payload(payload)
@@ -160,6 +165,7 @@ anything = st.recursive(
 
 @given(anything)
 @settings(max_examples=300, deadline=None)
+@pytest.mark.guarantee("payload-guard-fails-closed")
 def test_any_payload_passes_or_is_refused_and_nothing_else(payload: Any) -> None:
     try:
         check_payload(payload)

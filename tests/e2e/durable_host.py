@@ -38,7 +38,9 @@ class Witness:
             os.close(descriptor)
 
     def lines(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self._path.read_text().splitlines()] if self._path.exists() else []
+        return (
+            [json.loads(line) for line in self._path.read_text().splitlines()] if self._path.exists() else []
+        )
 
 
 class Held:
@@ -135,5 +137,7 @@ async def serve(store: Path, witness: Witness, answer: Callable[[dict[str, Any]]
 
 if __name__ == "__main__":
     asyncio.run(
-        serve(Path(sys.argv[1]), Witness(Path(sys.argv[2])), lambda found: print(json.dumps(found), flush=True))
+        serve(
+            Path(sys.argv[1]), Witness(Path(sys.argv[2])), lambda found: print(json.dumps(found), flush=True)
+        )
     )

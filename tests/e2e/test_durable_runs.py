@@ -1,5 +1,7 @@
 """Suspended runs outlive kill -9 of the whole engine: a new one lists them, and goes on by the rules."""
 
+# ruff: noqa: E501 - programs are data and read best unwrapped
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -54,7 +56,9 @@ def approval_in(result: dict[str, Any]) -> str:
 @pytest.mark.guarantee("runs-survive-the-engine")
 def test_a_killed_engine_s_run_is_listed_and_resumed_by_the_next(launch: Launch) -> None:
     first = launch()
-    run_id = suspended(first, "const kept = [1, new Map([[2, 3]])]; text('a'); await yield_control(); text('b'); return kept")
+    run_id = suspended(
+        first, "const kept = [1, new Map([[2, 3]])]; text('a'); await yield_control(); text('b'); return kept"
+    )
     first.kill()
     with launch() as second:
         assert second.ask("runs") == [run_id]
@@ -92,13 +96,18 @@ def test_a_call_that_was_in_flight_is_an_interrupted_error_that_the_program_can_
     with launch() as second:
         result = second.ask("wait", run_id=run_id)
         assert value(result) == ["InterruptedError", "interrupted", "after"]
-        assert [(c["name"], c["status"]) for c in result["telemetry"]["calls"]] == [("hold", "error"), ("note", "ok")]
+        assert [(c["name"], c["status"]) for c in result["telemetry"]["calls"]] == [
+            ("hold", "error"),
+            ("note", "ok"),
+        ]
     assert [line["what"] for line in witness.lines()] == ["hold", "note"]
 
 
 def test_an_interrupted_call_that_nobody_catches_fails_the_run(launch: Launch) -> None:
     first = launch()
-    run_id = suspended(first, "const p = tools.hold({ name: 'a' }); await yield_control(); return await p", "a")
+    run_id = suspended(
+        first, "const p = tools.hold({ name: 'a' }); await yield_control(); return await p", "a"
+    )
     first.kill()
     with launch() as second:
         result = second.ask("wait", run_id=run_id)
@@ -110,7 +119,9 @@ def test_an_idempotent_call_runs_again_with_the_same_key_and_the_same_arguments(
     launch: Launch, witness: Witness
 ) -> None:
     first = launch()
-    run_id = suspended(first, "const p = tools.hold_again({ name: 'a' }); await yield_control(); return await p", "a")
+    run_id = suspended(
+        first, "const p = tools.hold_again({ name: 'a' }); await yield_control(); return await p", "a"
+    )
     first.kill()
     with launch() as second:
         waiting = second.order("wait", run_id=run_id)
@@ -142,7 +153,12 @@ def test_calls_that_settled_before_the_kill_are_delivered_from_the_store_in_thei
     first.ask("runs")
     first.kill()
     with launch() as second:
-        assert value(second.ask("wait", run_id=run_id)) == [["c", "c!"], ["a", "a!"], ["d", "d!"], ["b", "interrupted"]]
+        assert value(second.ask("wait", run_id=run_id)) == [
+            ["c", "c!"],
+            ["a", "a!"],
+            ["d", "d!"],
+            ["b", "interrupted"],
+        ]
     assert len(witness.lines()) == 4
 
 
@@ -172,13 +188,11 @@ def test_an_approval_that_was_asked_for_is_asked_for_still_under_the_same_id(
     run_id, approval = result["runId"], approval_in(result)
     first.kill()
     with launch() as second:
-        if is_asked_first:
-            waiting = second.order("wait", run_id=run_id)
-            second.ask("runs")
+        early = second.order("wait", run_id=run_id) if is_asked_first else None
+        second.ask("runs")
         assert not second.ask("approve", run_id=run_id, approval="apr_other")
         assert second.ask("approve", run_id=run_id, approval=approval)
-        if not is_asked_first:
-            waiting = second.order("wait", run_id=run_id)
+        waiting = second.order("wait", run_id=run_id) if early is None else early
         second.ask("held", names=["pay 5"])
         second.ask("answer", name="pay 5", value="paid")
         assert value(second.take(waiting)) == "paid"
@@ -197,7 +211,9 @@ def test_a_denial_before_the_kill_is_not_asked_for_again(launch: Launch, witness
 
 
 @pytest.mark.guarantee("nothing-runs-twice")
-def test_an_approved_call_that_was_running_at_the_kill_does_not_run_twice(launch: Launch, witness: Witness) -> None:
+def test_an_approved_call_that_was_running_at_the_kill_does_not_run_twice(
+    launch: Launch, witness: Witness
+) -> None:
     first = launch()
     result = first.ask("exec", program="return await tools.pay({ amount: 5 }).catch((e) => e.code)")
     assert first.ask("approve", run_id=result["runId"], approval=approval_in(result))
@@ -209,7 +225,9 @@ def test_an_approved_call_that_was_running_at_the_kill_does_not_run_twice(launch
 
 
 @pytest.mark.guarantee("nothing-runs-twice")
-def test_a_run_that_was_being_resumed_at_the_kill_is_gone_and_says_so(launch: Launch, witness: Witness) -> None:
+def test_a_run_that_was_being_resumed_at_the_kill_is_gone_and_says_so(
+    launch: Launch, witness: Witness
+) -> None:
     first = launch()
     run_id = suspended(first, "await yield_control(); await tools.hold({ name: 'a' }); return 1")
     first.order("wait", run_id=run_id)
@@ -239,9 +257,15 @@ def test_a_run_goes_on_over_several_restarts(launch: Launch, witness: Witness) -
     assert [line["name"] for line in witness.lines()] == ["a", "b", "c"]
 
 
-def test_an_engine_that_is_closed_well_leaves_its_suspended_runs_to_the_next(launch: Launch, witness: Witness) -> None:
+def test_an_engine_that_is_closed_well_leaves_its_suspended_runs_to_the_next(
+    launch: Launch, witness: Witness
+) -> None:
     with launch() as first:
-        run_id = suspended(first, "const p = tools.hold({ name: 'a' }).catch((e) => e.code); await yield_control(); return await p", "a")
+        run_id = suspended(
+            first,
+            "const p = tools.hold({ name: 'a' }).catch((e) => e.code); await yield_control(); return await p",
+            "a",
+        )
     with launch() as second:
         assert second.ask("runs") == [run_id]
         assert value(second.ask("wait", run_id=run_id)) == "interrupted"
@@ -251,7 +275,9 @@ def test_an_engine_that_is_closed_well_leaves_its_suspended_runs_to_the_next(lau
 @pytest.mark.guarantee("one-engine-resumes-a-run")
 def test_a_run_of_a_living_engine_is_refused_to_another_one_and_goes_on_where_it_is(launch: Launch) -> None:
     with launch() as first, launch() as second:
-        run_id = suspended(first, "const p = tools.hold({ name: 'a' }); await yield_control(); return await p", "a")
+        run_id = suspended(
+            first, "const p = tools.hold({ name: 'a' }); await yield_control(); return await p", "a"
+        )
         assert second.ask("runs") == [run_id]
         assert second.ask("wait", run_id=run_id)["code"] == "invalid_input"
         first.ask("answer", name="a", value="mine")

@@ -1,4 +1,4 @@
-"""A slice of kill_rounds: an engine killed at set moments of its life leaves what it must, and nothing else."""
+"""A slice of kill_rounds: an engine killed at set moments of its life leaves what it must, and no more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A program run straight through and the same one suspended at its awaits give the same, through the public API."""
+"""A program run straight through, and suspended at its awaits: through the public API both are the same."""
+
+# ruff: noqa: E501 - programs are data and read best unwrapped
 
 from __future__ import annotations
 
@@ -40,13 +42,17 @@ if (N === 8) { await tools.call("nope", { value: N }) }
 PROLOGUE = "const log = []; const state = { count: 0, map: new Map(), text: '' };\n"
 EPILOGUE = "\nreturn { log, count: state.count, big: 10n, size: state.text.length };"
 
-statement = st.builds(
-    lambda line, number: "{ " + line.replace("N", str(number)) + " }", st.sampled_from(STATEMENTS), st.integers(0, 9)
-)
-suspension = st.sampled_from(["YIELD;", ""])
-programs = st.lists(st.builds(lambda body, end: f"{body} {end}", statement, suspension), min_size=1, max_size=8).map(
-    lambda lines: PROLOGUE + "\n".join(lines) + EPILOGUE
-)
+
+def fill(line: str, number: int) -> str:
+    return "{ " + line.replace("N", str(number)) + " }"
+
+
+def join(statements: list[tuple[str, str]]) -> str:
+    return PROLOGUE + "\n".join(f"{statement} {end}" for statement, end in statements) + EPILOGUE
+
+
+statements = st.builds(fill, st.sampled_from(STATEMENTS), st.integers(0, 9))
+programs = st.lists(st.tuples(statements, st.sampled_from(["YIELD;", ""])), min_size=1, max_size=8).map(join)
 
 
 class Seen:
@@ -61,7 +67,9 @@ class Seen:
         self.output += result.to_dict()["output"]
 
     def outcome(self, result: CodeModeResult) -> dict[str, Any]:
-        calls = [(c.tool, c.name, c.method, c.status, c.bytes_in, c.bytes_out) for c in result.telemetry.calls]
+        calls = [
+            (c.tool, c.name, c.method, c.status, c.bytes_in, c.bytes_out) for c in result.telemetry.calls
+        ]
         match result:
             case Completed():
                 last: Any = (result.value, [(item.path, item.kind) for item in result.telemetry.lossy])
@@ -112,7 +120,7 @@ def test_suspending_a_program_at_any_of_its_awaits_changes_nothing_that_can_be_s
 
             holds()
             for line in STATEMENTS:
-                program = PROLOGUE + "{ " + line.replace("N", "4") + " YIELD }" + EPILOGUE
+                program = join([(fill(line, 4), "YIELD;")])
                 assert compare(engine, runner.run, program) > 1
         finally:
             runner.run(engine.close())

@@ -1,4 +1,4 @@
-"""MCP servers for scenarios: commands of the fixtures, and servers that listen, started and stopped by a test."""
+"""MCP servers for scenarios: commands of the fixtures, and servers that listen, started by a test."""
 
 from __future__ import annotations
 

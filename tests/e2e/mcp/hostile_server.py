@@ -34,7 +34,7 @@ SCHEMAS: list[dict[str, Any]] = [
      "$defs": {"Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}}}},
     deep(200),
     {"properties": {"__proto__": {"type": "string"}, "a\nb": {"enum": ["*/", "`", "\u2028", "\\"]}}},
-    {"type": ["object", "nonsense"], "properties": "no", "required": 7, "enum": {}, "anyOf": "x"},
+    {"properties": {"x": {"type": ["object", "nonsense"], "properties": "no", "required": 7, "anyOf": "x"}}},
     {"anyOf": [{"$ref": "#/nowhere"}, {"$ref": "http://example.invalid/x"}]},
     {"type": "object", "properties": {"p": {"type": "string", "pattern": "(a+)+$"}}},
 ]  # fmt: skip
@@ -53,7 +53,7 @@ def tools() -> list[dict[str, Any]]:
             ]
         case "schemas":
             return [
-                {"name": f"schema_{at}", "inputSchema": schema, "outputSchema": schema}
+                {"name": f"schema_{at}", "inputSchema": OPEN | schema, "outputSchema": OPEN | schema}
                 for at, schema in enumerate(SCHEMAS)
             ]
         case "huge":
