@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from codemode.bridges import Library, McpBridge
 from codemode.catalog import Catalog
 from codemode.config import CodeModeConfig
+from codemode.contract import CodeModeResult
 from codemode.environment import Environment
-from codemode.executor import Approve, Audit, BeforeToolCall, CallUpdate, Executor, Gates, HookChain
+from codemode.executor import (
+    AfterToolCall,
+    Approve,
+    Audit,
+    BeforeToolCall,
+    CallUpdate,
+    Executor,
+    Gates,
+    HookChain,
+    Ok,
+)
 from codemode.inputs import ExecInput, InputRefused, read_exec
 from codemode.namespaces import NamespaceContext, NamespaceRegistry, ScopeRefused, Scopes
 from codemode.policy import Policy
 from codemode.runs import Run
-from codemode.tools import CallContext, Tool
+from codemode.tools import Tool
 
 _KEPT_ENVIRONMENTS = 64
+_KIND = "code_mode_exec"  # tells exec from a shell of that name
 
 
 class Admission:
@@ -80,6 +93,11 @@ class Admission:
         )
         return Environment(catalog, executor, Library(catalog.tools, self._mcp.names))
 
+    def readmit(self, run: Run) -> None:
+        """A run that a dead engine left gets the tools it had, as far as the policy of today allows them."""
+        run.environment = self.environment((), run.scope.agent, run.provider, run.model)
+        self.furnish(run)
+
     def furnish(self, run: Run) -> None:
         """Gives a run its own namespaces, if any are visible. Raises InputRefused."""
         visible = self.namespaces.visible(run.environment.catalog)
@@ -98,16 +116,14 @@ class Admission:
         except ScopeRefused as refused:
             raise InputRefused("invalid_config", str(refused)) from refused
 
-    async def ask_hooks(self, program: ExecInput, context: CallContext | None) -> ExecInput:
+    async def ask_hooks(self, run: Run, program: ExecInput) -> ExecInput:
         """The host's rules about exec itself, which they can tell by its kind from a shell of that name.
 
         Raises InputRefused where one blocks it; nobody can be asked for an approval at this point.
         """
         arguments = {"code": program.program, "language": program.language}
         verdict = await self._hooks.before(
-            BeforeToolCall(
-                "exec", "", arguments, context or CallContext(), "code_mode_exec", program.language
-            )
+            BeforeToolCall("exec", "", arguments, run.call_context(), _KIND, program.language)
         )
         if verdict.blocked is not None:
             raise InputRefused("aborted", f"A rule of the host blocked this program: {verdict.blocked}")
@@ -118,3 +134,16 @@ class Admission:
         if not verdict.rewritten:
             return program
         return read_exec(verdict.arguments, None, self._config)
+
+    async def tell_hooks(self, run: Run, program: ExecInput, result: CodeModeResult) -> CodeModeResult:
+        """What became of exec, for hooks that look on; the result is theirs to read, not to change."""
+        if self._hooks.looks_on:
+            arguments = {"code": program.program, "language": program.language}
+            answered = Ok(result.to_json().encode())
+            ms = (time.perf_counter() - run.began) * 1000
+            await self._hooks.after(
+                AfterToolCall(
+                    "exec", "", arguments, run.call_context(), answered, ms, _KIND, program.language
+                )
+            )
+        return result

@@ -87,7 +87,7 @@ class Engine:
         self._services = Services(
             self.config, self._supervisor, self._suspensions, nested, self._hub, self._traces
         )
-        self._resumption = Resumption(self._services, self._tally)
+        self._resumption = Resumption(self._services, self._admission, self._tally)
         self._runs = LiveRuns(self._services, self._admission, self._tally)
         self._start_failure: Failed | None = None
         self._expiry: asyncio.Task[None] | None = None
@@ -173,9 +173,10 @@ class Engine:
         environment = self._admission.environment(own, agent, provider, model)
         run = Run(new_run_id(), scope, environment, RunMeter(self._tally))
         run.host_context, run.variables = context, contextvars.copy_context()
+        run.provider, run.model = provider, model
         try:
             self._admission.furnish(run)
-            program = await self._admission.ask_hooks(program, context)
+            program = await self._admission.ask_hooks(run, program)
         except InputRefused as refused:
             return self._refuse(refused.code, str(refused))
         run.program, run.language = program.program, program.language
@@ -189,7 +190,8 @@ class Engine:
                 events.Started(run_id=run.id, at_ms=wall_ms(), session=scope.session, language=run.language)
             )
         leg = Leg(self._services, run, self.config.timeout_ms).start()
-        return self._traces.end_leg(run, await self._lead(run, leg))
+        result = self._traces.end_leg(run, await self._lead(run, leg))
+        return await self._admission.tell_hooks(run, program, result)
 
     async def wait(
         self,

@@ -69,7 +69,6 @@ class LiveRuns:
         adopted.state = RunState.WAITING
         adopted.expires_ms = found.label.expires_at_ms
         adopted.is_adopted = True
-        self._admission.furnish(adopted)
         self._services.trajectories.adopt(adopted)
         self._by_id[run_id] = adopted
         return adopted

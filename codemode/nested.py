@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
@@ -40,7 +39,7 @@ from codemode.executor import (
 from codemode.runs import Run, RunState, Work, wall_ms
 from codemode.suspension import Suspensions
 from codemode.telemetry import CallMethod, CallStatus
-from codemode.tools import CallContext, Tool
+from codemode.tools import Tool
 from codemode.tools.threads import call_in_thread
 
 _log = logging.getLogger("codemode.nested")
@@ -218,7 +217,7 @@ class NestedWork:
             given,
             call_id=str(work.id),
             idempotency_key=f"{run.id}:{work.id}",
-            context=_context(run),
+            context=run.call_context(),
             via=_VIA.get(work.method, "tools"),
             variables=run.variables,
         )
@@ -302,11 +301,3 @@ def _arguments(work: Work) -> list[Any]:
     except FrameRefused:
         return []
     return cast("list[Any]", found) if isinstance(found, list) else []
-
-
-def _context(run: Run) -> CallContext:
-    """What the host said about the caller, bound to this run; made once."""
-    if run.context is None:
-        given = run.host_context or CallContext()
-        run.context = replace(given, agent_id=run.scope.agent, session_id=run.scope.session, run_id=run.id)
-    return run.context

@@ -13,9 +13,10 @@ from codemode_runtime.shapes import Settlement
 from codemode_snapshots import EnvelopeRefused, NotClaimed, RunMeta, StoreUnavailable
 from codemode_snapshots import Settlement as Recorded
 
+from codemode.admission import Admission
 from codemode.contract import CodeModeResult, Failed, Waiting, failed
 from codemode.executor import Decision
-from codemode.inputs import unknown_run
+from codemode.inputs import InputRefused, unknown_run
 from codemode.leg import Leg, Services
 from codemode.meter import Tally
 from codemode.runs import Run, RunState, Work
@@ -28,8 +29,9 @@ _LEAST_BUDGET_MS = 100  # for a program whose call settled at the end of the wai
 class Resumption:
     """The `wait` half of an engine."""
 
-    def __init__(self, services: Services, tally: Tally) -> None:
+    def __init__(self, services: Services, admission: Admission, tally: Tally) -> None:
         self._services = services
+        self._admission = admission
         self._suspensions = services.suspensions
         self._nested = services.nested
         self._tally = tally
@@ -130,6 +132,12 @@ class Resumption:
         if isinstance(opened, Failed):
             return opened
         memory = run.thaw(opened.state, self._tally)
+        try:
+            self._admission.readmit(run)
+        except InputRefused as refused:
+            run.is_foreign = True  # it stays as it is, for an engine that has what it needs
+            await self._suspensions.release(opened.claim)
+            return failed(refused.code, str(refused))
         run.is_adopted = False
         run.seq = max((s.seq for s in opened.settlements), default=0)
         run.settled.extend(Settlement(id, json, rejected) for id, rejected, json in memory.settled)

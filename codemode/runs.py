@@ -13,6 +13,7 @@ import enum
 import secrets
 import time
 import zlib
+from dataclasses import replace
 from typing import Any, Literal
 
 import msgspec
@@ -72,6 +73,10 @@ class _Memory(msgspec.Struct, array_like=True):
     pending: list[Work]
     settled: list[tuple[int, bool, bytes]]  # happened before the capture, not yet delivered
     trace: TraceState | None = None
+    # under which policy, and for whom, its tools run; a restart must not change either
+    provider: str | None = None
+    model: str | None = None
+    caller: tuple[str, str, str, str] = ("", "", "", "")  # session key, sender, channel, sandbox
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -92,10 +97,10 @@ class Run:
     """A run as this process knows it. `program` and `meter` are there while a leg runs."""
 
     __slots__ = (
-        "aborted", "claim", "context", "environment", "exact_positions", "expires_ms", "host_context", "id",
-        "is_adopted", "is_foreign", "is_frozen", "language", "late", "leg", "meter", "output", "pending",
-        "program", "returned", "scope", "seq", "settled", "state", "tasks", "timers", "trace",
-        "unrecorded", "variables", "waiter",
+        "aborted", "began", "claim", "context", "environment", "exact_positions", "expires_ms",
+        "host_context", "id", "is_adopted", "is_foreign", "is_frozen", "language", "late", "leg", "meter",
+        "model", "output", "pending", "program", "provider", "returned", "scope", "seq", "settled", "state",
+        "tasks", "timers", "trace", "unrecorded", "variables", "waiter",
     )  # fmt: skip
 
     def __init__(self, run_id: str, scope: Scope, environment: Environment, meter: RunMeter) -> None:
@@ -125,6 +130,9 @@ class Run:
         self.claim: Claim | None = None
         self.expires_ms = 0
         self.aborted: str | None = None  # why, if somebody asked for it
+        self.began = time.perf_counter()
+        self.provider: str | None = None  # as the policy was asked
+        self.model: str | None = None
         self.host_context: CallContext | None = None
         self.context: CallContext | None = None  # the same, bound to this run
         self.variables: contextvars.Context | None = None  # of whoever started it
@@ -161,7 +169,7 @@ class Run:
         settled = [(s.id, s.rejected, s.json) for s in self.settled]
         memory = _Memory(
             self.program, self.language, self.exact_positions, self.returned, meter.encode(), pending,
-            settled, self.trace.freeze(),
+            settled, self.trace.freeze(), self.provider, self.model, self._caller(),
         )  # fmt: skip
         self.is_frozen = True
         return zlib.compress(_encoder.encode(memory), 6)
@@ -185,7 +193,24 @@ class Run:
         self.late = []
         self.is_frozen = False
         self.trace.thaw(memory.trace)
+        self.provider, self.model = memory.provider, memory.model
+        if self.host_context is None:
+            key, sender, channel, sandbox = memory.caller
+            self.host_context = CallContext(session_key=key, sender=sender, channel=channel, sandbox=sandbox)
         return memory
+
+    def call_context(self) -> CallContext:
+        """What the host said about the caller, bound to this run; made once."""
+        if self.context is None:
+            given = self.host_context or CallContext()
+            self.context = replace(
+                given, agent_id=self.scope.agent, session_id=self.scope.session, run_id=self.id
+            )
+        return self.context
+
+    def _caller(self) -> tuple[str, str, str, str]:
+        given = self.host_context or CallContext()
+        return given.session_key, given.sender, given.channel, given.sandbox
 
     def settle(self, settlement: Settlement) -> None:
         """Queues for the next delivery and wakes whoever waits for one."""

@@ -78,4 +78,7 @@ GUARANTEES: dict[str, str] = {
     "approvals-survive-the-engine": "An approval asked for before a restart can be given after it.",
     "one-engine-resumes-a-run": "Of several engines on one file at most one has a run.",
     "nothing-runs-twice": "Wherever the engine is killed, no call runs twice unless its tool is idempotent.",
+    "transcript-keeps-calls": "The transcript keeps control calls and shows nested calls under their parent.",
+    "trajectory-is-redacted": "By default a trajectory holds shapes and no values.",
+    "debug-log-is-discreet": "The debug log never holds programs, inputs, results, outputs or environment values.",
 }

@@ -20,7 +20,6 @@ from codemode.bridges.servers import Http, Stdio
 
 if TYPE_CHECKING:  # the SDK takes half a second to load; engines without MCP never do
     import httpx2
-    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.client._transport import TransportStreams
     from mcp.shared.message import SessionMessage
 
@@ -28,6 +27,7 @@ _log = logging.getLogger("codemode.mcp")
 
 MAX_MESSAGE_BYTES = 16 << 20
 _GRACE_SECONDS = 2.0
+_LOOK_SECONDS = 0.005
 _INHERITED = ("HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER")
 _HTTP_SECONDS = 30.0
 
@@ -50,70 +50,101 @@ async def open_stdio(name: str, stdio: Stdio, on_end: OnEnd) -> AsyncGenerator[T
         start_new_session=True,
         limit=MAX_MESSAGE_BYTES,
     )
-    incoming, read_end = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
-    write_end, outgoing = anyio.create_memory_object_stream["SessionMessage"](0)
-    pumps = [
-        asyncio.create_task(_read(name, process, incoming, on_end), name=f"codemode mcp {name} out"),
-        asyncio.create_task(_write(process, outgoing), name=f"codemode mcp {name} in"),
-        asyncio.create_task(_drain(name, process), name=f"codemode mcp {name} err"),
-    ]
+    output = Output(name, process, on_end)
+    drain = asyncio.create_task(_drain(name, process), name=f"codemode mcp {name} err")
     try:
-        yield read_end, write_end
+        yield output, Input(process)
     finally:
-        pumps[0].cancel()  # from here on an end is no news
+        output.is_closed = True
         with anyio.CancelScope(shield=True):
-            for stream in (read_end, write_end):
-                await stream.aclose()
             await _stop(process)
-            for pump in pumps:
-                pump.cancel()
-            await asyncio.gather(*pumps, return_exceptions=True)
-            for stream in (incoming, outgoing):
-                await stream.aclose()
+            drain.cancel()
+            await asyncio.gather(drain, return_exceptions=True)
 
 
-async def _read(
-    name: str,
-    process: asyncio.subprocess.Process,
-    incoming: MemoryObjectSendStream[SessionMessage | Exception],
-    on_end: OnEnd,
-) -> None:
-    import anyio
-    from mcp.shared.message import SessionMessage
-    from mcp.types import jsonrpc_message_adapter
+class Output:
+    """The server's messages, read by whoever iterates: no task and no queue in between."""
 
-    assert process.stdout is not None
-    problem = "its output ended"
-    try:
+    def __init__(self, name: str, process: asyncio.subprocess.Process, on_end: OnEnd) -> None:
+        self.is_closed = False  # by us: its end is no news any more
+        self._name = name
+        self._process = process
+        self._on_end = on_end
+
+    async def receive(self) -> SessionMessage | Exception:
+        """Raises anyio.EndOfStream."""
+        import anyio
+        from mcp.shared.message import SessionMessage
+        from mcp.types import jsonrpc_message_adapter
+
         while True:
-            line = await process.stdout.readuntil(b"\n")
+            line = await self._line()
+            if line is None:
+                raise anyio.EndOfStream
             try:
                 message = jsonrpc_message_adapter.validate_python(decode_message(line), by_name=False)
             except (ValueError, RecursionError):  # servers print all sorts of things; a line harms nobody
-                _log.debug("%s wrote a line that is no message: %.200r", name, line)
+                _log.debug("%s wrote a line that is no message: %.200r", self._name, line)
                 continue
-            await incoming.send(SessionMessage(message))
-    except asyncio.IncompleteReadError:
-        with contextlib.suppress(TimeoutError):
-            problem = f"it ended with code {await asyncio.wait_for(process.wait(), _GRACE_SECONDS)}"
-    except asyncio.LimitOverrunError:
-        problem = f"it sent a message of more than {MAX_MESSAGE_BYTES} bytes"
-    except (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
-        problem = "the connection was closed"
-    on_end(problem)
-    await incoming.aclose()
+            return SessionMessage(message)
+
+    async def _line(self) -> bytes | None:
+        assert self._process.stdout is not None
+        try:
+            return await self._process.stdout.readuntil(b"\n")
+        except asyncio.IncompleteReadError:
+            has_exited = await _exits(self._process)
+            problem = f"it ended with code {self._process.returncode}" if has_exited else "its output ended"
+        except asyncio.LimitOverrunError:
+            problem = f"it sent a message of more than {MAX_MESSAGE_BYTES} bytes"
+        except OSError:
+            problem = "the connection was closed"
+        if not self.is_closed:
+            self._on_end(problem)
+        return None
+
+    def __aiter__(self) -> Output:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        import anyio
+
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Output:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        self.is_closed = True
 
 
-async def _write(
-    process: asyncio.subprocess.Process, outgoing: MemoryObjectReceiveStream[SessionMessage]
-) -> None:
-    """A server that does not read any more is noticed by its output, or by the time-out of the call."""
-    assert process.stdin is not None
-    with contextlib.suppress(OSError):
-        async for message in outgoing:
-            text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-            process.stdin.write(text.encode() + b"\n")
-            await process.stdin.drain()
+class Input:
+    """Messages to the server, written by whoever sends."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """A server that does not read any more is noticed by its output, or by the time-out of the call."""
+        assert self._process.stdin is not None
+        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+        self._process.stdin.write(text.encode() + b"\n")
+        await self._process.stdin.drain()
+
+    async def __aenter__(self) -> Input:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """The process is stopped by who started it."""
 
 
 async def _drain(name: str, process: asyncio.subprocess.Process) -> None:
@@ -127,15 +158,22 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
     assert process.stdin is not None
     process.stdin.close()
     for step in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), _GRACE_SECONDS)
+        if await _exits(process):
             break
         _signal_group(process, step)
-    await process.wait()
+    await _exits(process)
     _signal_group(process, signal.SIGKILL)
-    transport = getattr(process, "_transport", None)  # closes the pipes that a grandchild may hold
+    transport = getattr(process, "_transport", None)  # somebody who left the group may hold the pipes open
     if transport is not None:
         transport.close()
+
+
+async def _exits(process: asyncio.subprocess.Process) -> bool:
+    """Within the grace. `process.wait` would also wait for everybody who holds its pipes."""
+    deadline = asyncio.get_running_loop().time() + _GRACE_SECONDS
+    while process.returncode is None and asyncio.get_running_loop().time() < deadline:
+        await asyncio.sleep(_LOOK_SECONDS)
+    return process.returncode is not None
 
 
 def _signal_group(process: asyncio.subprocess.Process, number: signal.Signals) -> None:

@@ -85,6 +85,11 @@ class HookChain:
             self._before += [before] if before is not None else []
             self._after += [after] if after is not None else []
 
+    @property
+    def looks_on(self) -> bool:
+        """Whether anybody wants to hear of calls that are over."""
+        return bool(self._after)
+
     async def before(self, event: BeforeToolCall) -> Verdict:
         verdict = Verdict(event.arguments)
         for hook in self._before:

@@ -33,7 +33,8 @@ class Rule:
         return self.answer(event)
 
     def after_tool_call(self, event: AfterToolCall) -> None:
-        self.after.append(event)
+        if event.tool_kind == self.kind:
+            self.after.append(event)
 
 
 def allow(_: BeforeToolCall) -> None:
@@ -269,5 +270,37 @@ def test_parallel_calls_are_each_rewritten_blocked_or_approved() -> None:
             assert [status for _, status in statuses(result)] == [
                 "ok", "denied", "ok", "denied", "ok", "denied", "ok", "denied",
             ]  # fmt: skip
+
+    run(scenario)
+
+
+@pytest.mark.guarantee("exec-is-told-from-a-shell")
+def test_hooks_of_exec_hear_who_asks_and_what_became_of_it() -> None:
+    rule, tools = Rule(allow, "code_mode_exec"), Rule(allow)
+
+    async def scenario() -> None:
+        async with engine(hooks=[rule, tools]) as made:
+            result = await made.exec(
+                "return await tools.echo({ value: 1 })",
+                agent="scout",
+                session="s7",
+                context=CallContext(sender="ada"),
+            )
+            assert value_of(result) == 1
+        (asked,) = rule.before
+        assert (asked.context.agent_id, asked.context.session_id, asked.context.sender) == (
+            "scout",
+            "s7",
+            "ada",
+        )
+        (nested,), (outer,) = tools.after, rule.after
+        assert (nested.tool, nested.tool_kind) == ("echo", "tool")
+        assert (outer.tool, outer.tool_kind, outer.tool_input_kind) == (
+            "exec",
+            "code_mode_exec",
+            "javascript",
+        )
+        assert outer.context.run_id == asked.context.run_id == nested.context.run_id
+        assert outer.result.status == "ok"
 
     run(scenario)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from codemode import Engine, tool
+from codemode import CallContext, Engine, tool
 from codemode.namespaces import Namespace, namespace_tool
-from tests.control.engine_harness import echo, engine, run, value_of
+from tests.control.engine_harness import echo, engine, run, value_of, waiting
 from tests.control.result_samples import without_times
 from tests.control.tool_samples import make, takes
 
@@ -122,7 +123,7 @@ def test_agent_provider_and_model_decide_what_a_program_has() -> None:
         "byProvider": {"acme": {"profile": "minimal"}, "acme/large": {"allow": ["group:fs", "exec"]}},
         "agents": {"intern": {"deny": ["write", "group:runtime"]}},
     }
-    callers: list[tuple[dict[str, str], list[str]]] = [
+    callers: list[tuple[dict[str, Any], list[str]]] = [
         ({}, ["exec", "read", "session_status", "write"]),
         ({"agent": "intern"}, ["read", "session_status"]),
         ({"agent": "INTERN"}, ["read", "session_status"]),
@@ -137,7 +138,7 @@ def test_agent_provider_and_model_decide_what_a_program_has() -> None:
         async with engine(tools, policy=policy) as made:
             for _ in range(2):  # the second time from what the engine kept
                 for caller, names in callers:
-                    result = await made.exec("return ALL_TOOLS.map((entry) => entry.name)", **caller)  # pyright: ignore[reportArgumentType] - none of them is `tools` or `context`
+                    result = await made.exec("return ALL_TOOLS.map((entry) => entry.name)", **caller)
                     assert value_of(result) == names, caller
                     assert result.telemetry.catalog is not None
                     assert result.telemetry.catalog.size == len(names)
@@ -217,5 +218,33 @@ def test_what_search_finds_can_be_described_and_called() -> None:
                 "byExpression": {"city": "Oslo"},
                 "empty": [],
             }
+
+    run(scenario)
+
+
+@pytest.mark.guarantee("policy-of-the-caller")
+def test_a_restart_does_not_widen_the_policy_a_run_was_started_under(tmp_path: Path) -> None:
+    rules = {"byProvider": {"acme": {"deny": ["secret"]}}}
+
+    @tool
+    async def secret() -> str:
+        """Not for everybody."""
+        raise AssertionError("it ran")
+
+    @tool
+    async def whoami(context: CallContext) -> str:
+        """Who asks."""
+        return f"{context.sender} of {context.session_id}"
+
+    program = "await yield_control(); return [typeof tools.secret, await tools.whoami({})]"
+
+    async def scenario() -> None:
+        store = tmp_path / "runs.sqlite"
+        async with engine([secret, whoami], policy=rules, store=store) as first:
+            context = CallContext(sender="ada")
+            asked = waiting(await first.exec(program, session="s", provider="acme", context=context))
+        async with engine([secret, whoami], policy=rules, store=store) as second:
+            result = await second.wait(asked.run_id, session="s")
+        assert value_of(result) == ["undefined", "ada of s"]
 
     run(scenario)

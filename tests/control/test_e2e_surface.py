@@ -107,11 +107,12 @@ def test_an_enabled_engine_shows_exec_and_wait_and_runs_what_they_hide() -> None
     config = {"enabled": True, "languages": ["javascript"]}
     prepared = prepare_run([echo, SHELL, ISSUE, PICK], load_config(config))
     assert prepared.catalog is not None
+    ids = [entry["id"] for entry in prepared.catalog.all_tools()]
 
     async def scenario() -> None:
         async with engine([echo, SHELL, ISSUE, PICK], config) as made:
             result = await made.exec({"code": "return ALL_TOOLS.map((entry) => entry.id)"})
-            assert value_of(result) == [entry["id"] for entry in prepared.catalog.all_tools()]  # pyright: ignore[reportOptionalMemberAccess] - checked above
+            assert value_of(result) == ids
             assert result.telemetry.visible_tools == tuple(tool.name for tool in prepared.visible)
 
     run(scenario)

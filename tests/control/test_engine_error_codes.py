@@ -110,7 +110,7 @@ async def aborted(_: Path) -> CodeModeResult:
 
 async def with_its_worker_killed(_: Path) -> CodeModeResult:
     desk = Desk()
-    async with engine(desk.tools) as made:
+    async with engine(desk.tools, settings={"warmWorkers": 0}) as made:  # the only worker is its own
         running = asyncio.create_task(made.exec(BEFORE + "await tools.hold({ name: 'a' }); for (;;);"))
         await desk.asked("a")
         for pid in descendants(os.getpid()) - direct_children():
