@@ -3,8 +3,8 @@
     python bench/bench_mcp.py                   a JSON line per measurement, then the ratios
 
 The server is a child process over stdio that answers at once (tests/e2e/mcp/fast_server.py), so that the way
-is measured and not the tool. "in sequence": one program that awaits call after call, against a loop that does;
-"at once": sixteen calls in flight. Each is repeated in turns, engine and client, so that noise meets both.
+is measured and not the tool. "in sequence": one program that awaits call after call, against a loop that
+does; "at once": sixteen calls in flight. Each is repeated in turns, engine and client, so that noise meets both.
 """
 
 from __future__ import annotations

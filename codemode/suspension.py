@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
+import codemode_snapshots as envelopes
 from codemode_snapshots import (
     Claim,
     EnvelopeRefused,
@@ -150,7 +151,7 @@ class Suspensions:
         saved_by = meta.saved_by
         if saved_by.engine_id != self.owner.engine_id and _is_open(saved_by):
             raise Held(meta.label.run_id)
-        run_id, scope = meta.label.run_id, meta.label.scope
+        run_id = meta.label.run_id
         taking = asyncio.ensure_future(
             self._call(lambda store: store.claim(run_id, self.owner, now_ms=now_ms()))
         )
@@ -164,15 +165,7 @@ class Suspensions:
         if isinstance(claimed, NotClaimed):
             return claimed
         try:
-            opened = unseal(
-                self._key,
-                claimed.snapshot.envelope,
-                build_id=build_id,
-                run_id=run_id,
-                scope=scope,
-                now_ms=now_ms(),
-                max_bytes=self._limits.max_snapshot_bytes + (1 << 20),
-            )
+            opened = self._unseal(build_id, meta, claimed.snapshot.envelope)
             settled = tuple(unseal_settlement(self._key, run_id, s) for s in claimed.settlements)
         except EnvelopeRefused:
             await self.end(run_id, leave=None)
@@ -181,20 +174,11 @@ class Suspensions:
 
     async def peek(self, build_id: str, meta: RunMeta) -> bytes | None:
         """The run's state as it was stored, to be looked at; None where it cannot be opened."""
-        run_id, scope = meta.label.run_id, meta.label.scope
-        found = await self._call(lambda store: store.peek(run_id))
+        found = await self._call(lambda store: store.peek(meta.label.run_id))
         if found is None:
             return None
         try:
-            return unseal(
-                self._key,
-                found.envelope,
-                build_id=build_id,
-                run_id=run_id,
-                scope=scope,
-                now_ms=now_ms(),
-                max_bytes=self._limits.max_snapshot_bytes + (1 << 20),
-            ).state
+            return self._unseal(build_id, meta, found.envelope).state
         except EnvelopeRefused:
             return None
 
@@ -216,6 +200,17 @@ class Suspensions:
     async def totals(self) -> tuple[int, int]:
         found = await self._call(lambda store: store.totals())
         return found.snapshots, found.total_bytes
+
+    def _unseal(self, build_id: str, meta: RunMeta, envelope: bytes) -> envelopes.Opened:
+        return unseal(
+            self._key,
+            envelope,
+            build_id=build_id,
+            run_id=meta.label.run_id,
+            scope=meta.label.scope,
+            now_ms=now_ms(),
+            max_bytes=self._limits.max_snapshot_bytes + (1 << 20),
+        )
 
     async def _call(self, action: Callable[[SnapshotStore], T]) -> T:
         store = self._store

@@ -7,6 +7,7 @@ schema the server sent, with Python's regular expressions, in the host. results.
 from __future__ import annotations
 
 import asyncio
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from codemode.bridges.results import McpError
@@ -14,6 +15,7 @@ from codemode.tools import CallContext
 
 if TYPE_CHECKING:  # loaded by the first connection
     from mcp import Client, types
+    from pydantic import BaseModel
 
     from codemode.bridges.mcp_asking import CallAsking
 
@@ -63,7 +65,7 @@ async def send(
     with _in_our_words():
         match method:
             case "tools/call":
-                result = await _call_tool(client, params, context, asking)
+                return await _call_tool(client, params, context, asking)
             case "resources/list":
                 result = await client.list_resources(cursor=params.get("cursor"))
             case "resources/read":
@@ -75,7 +77,9 @@ async def send(
         return result.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 
-async def _call_tool(client: Client, params: dict[str, Any], context: CallContext, asking: CallAsking) -> Any:
+async def _call_tool(
+    client: Client, params: dict[str, Any], context: CallContext, asking: CallAsking
+) -> dict[str, Any]:
     """In rounds: since 2026 a server asks by its answer, and the call is sent again with what it needs."""
     from mcp import types
 
@@ -91,30 +95,27 @@ async def _call_tool(client: Client, params: dict[str, Any], context: CallContex
             input_responses=responses,
             request_state=state,
         )
-        result = await client.session.send_request(
-            types.CallToolRequest(params=asked), _result_adapter(), progress_callback=on_progress
+        answer = await client.session.send_request(
+            types.CallToolRequest(params=asked), _answer_type(), progress_callback=on_progress
         )
-        if not isinstance(result, types.InputRequiredResult):
+        result = answer.model_extra or {}
+        if result.get("resultType") != "input_required":
             return result
-        state = result.request_state
-        requests = result.input_requests or {}
+        needed = types.InputRequiredResult.model_validate(result, by_name=False)
+        state = needed.request_state
+        requests = needed.input_requests or {}
         responses = {key: await asking.respond(request) for key, request in requests.items()} or None
         if responses is None:
             await asyncio.sleep(_ROUND_PAUSE_SECONDS)
     raise McpError(f"{params['name']} asked for more {_MOST_ROUNDS} times and did not go on")
 
 
-def _result_adapter() -> Any:
-    global _adapter  # made once, when the SDK is loaded anyway
-    if _adapter is None:
-        from mcp import types
-        from pydantic import TypeAdapter
+@cache
+def _answer_type() -> type[BaseModel]:
+    """Takes any object as it is: the session has compared it with the protocol before, once is enough."""
+    from pydantic import ConfigDict, create_model
 
-        _adapter = TypeAdapter(types.CallToolResult | types.InputRequiredResult)
-    return _adapter
-
-
-_adapter: Any = None
+    return create_model("Answer", __config__=ConfigDict(extra="allow"))
 
 
 class _in_our_words:

@@ -170,8 +170,9 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
 
 async def _exits(process: asyncio.subprocess.Process) -> bool:
     """Within the grace. `process.wait` would also wait for everybody who holds its pipes."""
-    deadline = asyncio.get_running_loop().time() + _GRACE_SECONDS
-    while process.returncode is None and asyncio.get_running_loop().time() < deadline:
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + _GRACE_SECONDS
+    while process.returncode is None and loop.time() < deadline:  # noqa: ASYNC110 - there is no event for it
         await asyncio.sleep(_LOOK_SECONDS)
     return process.returncode is not None
 

@@ -21,12 +21,12 @@ from codemode.surface.description import NamespaceText
 _LANGUAGE = """
 AggregateError Array ArrayBuffer AsyncDisposableStack Atomics BigInt BigInt64Array BigUint64Array Boolean
 DOMException DataView Date DisposableStack Error EvalError FinalizationRegistry Float16Array Float32Array
-Float64Array Function Infinity Int16Array Int32Array Int8Array InternalError Intl Iterator JSON Map Math NaN
-Number Object Promise Proxy RangeError ReferenceError Reflect RegExp Set SharedArrayBuffer String SuppressedError
-Symbol SyntaxError TypeError URIError Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakRef
-WeakSet WebAssembly constructor decodeURI decodeURIComponent encodeURI encodeURIComponent escape global
-globalThis hasOwnProperty isFinite isNaN parseFloat parseInt process prototype self toString undefined
-unescape valueOf window __proto__
+Float64Array Function Infinity Int16Array Int32Array Int8Array InternalError Intl Iterator JSON Map Math
+NaN Number Object Promise Proxy RangeError ReferenceError Reflect RegExp Set SharedArrayBuffer String
+SuppressedError Symbol SyntaxError TypeError URIError Uint16Array Uint32Array Uint8Array
+Uint8ClampedArray WeakMap WeakRef WeakSet WebAssembly constructor decodeURI decodeURIComponent encodeURI
+encodeURIComponent escape global globalThis hasOwnProperty isFinite isNaN parseFloat parseInt process
+prototype self toString undefined unescape valueOf window __proto__
 """
 _TAKEN = frozenset((*GLOBALS, *_LANGUAGE.split(), *RESERVED_WORDS))
 _FIELDS = {

@@ -43,6 +43,11 @@ def scope(context: NamespaceContext) -> dict[str, Any]:
     }
 
 
+def given(made: Any) -> Any:
+    """A createScope that always gives this."""
+    return lambda _: made  # pyright: ignore[reportUnknownLambdaType, reportUnknownVariableType] - any scope
+
+
 FLEET: dict[str, Any] = {
     "id": "fleet.v1",
     "globalName": "fleet",
