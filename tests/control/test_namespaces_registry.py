@@ -17,7 +17,7 @@ from codemode.namespaces.registry import Namespace
 
 REACHABLE = Path(__file__).parents[1] / "runtime" / "oracle" / "reachable.txt"
 FLEET: dict[str, Any] = {
-    "id": "f", "globalName": "fleet", "requiredToolNames": ["find"], "createScope": lambda _: {},
+    "id": "f", "globalName": "fleet", "requiredToolNames": ["find"], "createScope": dict,
 }  # fmt: skip
 
 

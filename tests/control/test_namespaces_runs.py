@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from codemode import tool
+from codemode import Engine, Waiting, tool
 from codemode.catalog import Catalog
 from codemode.executor import BeforeToolCall
 from codemode.namespaces import Namespace, NamespaceContext, NamespaceRegistry, namespace_tool
@@ -43,9 +44,16 @@ def scope(context: NamespaceContext) -> dict[str, Any]:
     }
 
 
-def given(made: Any) -> Any:
-    """A createScope that always gives this."""
-    return lambda _: made  # pyright: ignore[reportUnknownLambdaType, reportUnknownVariableType] - any scope
+FAILS = object()
+
+
+def giving(made: Any) -> Callable[[NamespaceContext], Any]:
+    def create_scope(context: NamespaceContext) -> Any:
+        if made is FAILS:
+            raise ZeroDivisionError
+        return made
+
+    return create_scope
 
 
 FLEET: dict[str, Any] = {
@@ -173,23 +181,23 @@ def test_clear_removes_what_a_plugin_registered() -> None:
 @pytest.mark.parametrize(
     ("made", "problem"),
     [
-        (lambda _: {"f": print}, "fleet.f: a raw function"),
-        (lambda _: {"deep": [{"f": lambda: 1}]}, "fleet.deep.0.f: a raw function"),
-        (lambda _: {"other": namespace_tool("echo")}, 'fleet.other: "echo" is not in requiredToolNames'),
-        (lambda _: {"a.b": 1}, "'a.b' cannot be a name here"),
-        (lambda _: {"": 1}, "'' cannot be a name here"),
-        (lambda _: {"__proto__": {}}, "'__proto__' cannot be a name here"),
-        (lambda _: {"x": {"constructor": 1}}, "fleet.x: 'constructor' cannot be a name here"),
-        (lambda _: {"prototype": 1}, "'prototype' cannot be a name here"),
-        (lambda _: {1: 1}, "1 cannot be a name here"),
-        (lambda _: [], "must return a plain object"),
-        (lambda _: 1 / 0, "createScope failed: ZeroDivisionError"),
+        ({"f": print}, "fleet.f: a raw function"),
+        ({"deep": [{"f": len}]}, "fleet.deep.0.f: a raw function"),
+        ({"other": namespace_tool("echo")}, 'fleet.other: "echo" is not in requiredToolNames'),
+        ({"a.b": 1}, "'a.b' cannot be a name here"),
+        ({"": 1}, "'' cannot be a name here"),
+        ({"__proto__": {}}, "'__proto__' cannot be a name here"),
+        ({"x": {"constructor": 1}}, "fleet.x: 'constructor' cannot be a name here"),
+        ({"prototype": 1}, "'prototype' cannot be a name here"),
+        ({1: 1}, "1 cannot be a name here"),
+        ([], "must return a plain object"),
+        (FAILS, "createScope failed: ZeroDivisionError"),
     ],
 )
 def test_a_scope_that_cannot_be_used_is_refused_before_the_program_runs(made: Any, problem: str) -> None:
     async def scenario() -> Any:
         async with engine([find, sink]) as own:
-            own.register_namespace("fleet", FLEET | {"createScope": made})
+            own.register_namespace("fleet", FLEET | {"createScope": giving(made)})
             result = await own.exec("text('ran'); return 1")
             assert result.output == ()
             return failure_of(result, "invalid_config").error
@@ -205,10 +213,10 @@ def test_cycles_are_refused_and_shared_references_are_not() -> None:
     async def scenario() -> Any:
         async with engine([find, sink]) as made:
             made.register_namespace(
-                "fleet", FLEET | {"createScope": lambda _: {"a": shared, "b": [shared, shared]}}
+                "fleet", FLEET | {"createScope": giving({"a": shared, "b": [shared, shared]})}
             )
             found = value_of(await made.exec("return await fleet.b[1].look({ name: 'x' })"))
-            made.register_namespace("fleet", FLEET | {"createScope": lambda _: cycle})
+            made.register_namespace("fleet", FLEET | {"createScope": giving(cycle)})
             return found, failure_of(await made.exec("return 1"), "invalid_config").error
 
     found, error = run(scenario)
@@ -221,7 +229,7 @@ def test_a_suspended_call_of_a_namespace_is_delivered_after_wait() -> None:
     hold = Tool("hold", "", {"type": "object"}, desk.tools[0].run, None, "plugin", "fleet")
     waiting_room = FLEET | {
         "requiredToolNames": ["hold"],
-        "createScope": lambda _: {"hold": namespace_tool("hold", lambda args: {"name": args[0]})},
+        "createScope": giving({"hold": namespace_tool("hold", lambda args: {"name": args[0]})}),
     }
 
     async def scenario() -> Any:
@@ -244,9 +252,14 @@ def test_after_a_restart_a_namespace_call_that_was_approved_finds_its_tool_and_m
 
     trade = FLEET | {
         "requiredToolNames": ["ship_sell"],
-        "createScope": lambda _: {"sell": namespace_tool("ship_sell", lambda args: {"name": args[0]})},
+        "createScope": giving({"sell": namespace_tool("ship_sell", lambda args: {"name": args[0]})}),
     }
     options: dict[str, Any] = {"store": tmp_path / "runs.sqlite", "store_key": b"k" * 32}
+
+    async def agree(made: Engine, result: Waiting) -> None:
+        approval = result.pending_tool_calls[0].approval
+        assert approval is not None
+        assert await made.approve(result.run_id, approval.id)
 
     async def scenario() -> Any:
         async with engine([sell], **options) as made:
@@ -256,15 +269,10 @@ def test_after_a_restart_a_namespace_call_that_was_approved_finds_its_tool_and_m
             )
         async with engine([sell], **options) as made:
             made.register_namespace("fleet", trade)
-            for _ in range(2):
-                approval = first.pending_tool_calls[0].approval
-                assert approval is not None
-                assert await made.approve(first.run_id, approval.id)
-                result = await made.wait(first.run_id)
-                if result.status != "waiting":
-                    break
-                first = waiting(result, "approval")
-            return value_of(result)
+            await agree(made, first)
+            second = waiting(await made.wait(first.run_id), "approval")
+            await agree(made, second)
+            return value_of(await made.wait(first.run_id))
 
     assert run(scenario) == ["sold A", "sold B"]
 

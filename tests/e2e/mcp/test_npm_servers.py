@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from codemode.executor import ApprovalRequest
 from tests.control.engine_harness import engine, run, value_of, waiting
 from tests.e2e.mcp.grammar import problems
 from tests.e2e.mcp.harness import free_port, listening, servers
@@ -86,11 +87,15 @@ def test_progress_of_everything_arrives_while_it_works() -> None:
     assert run(scenario) == [1, 2]
 
 
+def yes(request: ApprovalRequest) -> bool:
+    return True
+
+
 def test_an_elicitation_that_needs_more_than_a_yes_is_declined() -> None:
     given = servers(everything=stdio("everything", "stdio"))
 
     async def scenario() -> Any:
-        async with engine((), mcp=given, approve=lambda request: True) as made:
+        async with engine((), mcp=given, approve=yes) as made:
             return value_of(await made.exec("return await MCP.everything.triggerElicitationRequest({})"))
 
     assert "declined" in run(scenario)["content"][0]["text"]
