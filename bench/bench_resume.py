@@ -171,22 +171,22 @@ async def start_and_resume(store: str, run_id: str) -> None:
         assert not isinstance(result, Waiting), result
 
 
-async def hold_many(store: str, program: str) -> None:
+async def hold_many(store: str, program: str, runs: str) -> None:
     """In a process of its own: what many suspended runs take on disk and in the host."""
-    gate = Gate()
-    async with opened(gate, Path(store), maxSuspendedRuns=MANY) as engine:
+    count = int(runs)
+    async with opened(Gate(), Path(store), maxSuspendedRuns=count) as engine:
         for _ in range(20):  # so that everything is loaded that a suspended run needs
             await engine.abort((await suspend(engine, program)).run_id)
         idle = resident_kib()
         began = time.perf_counter()
-        for _ in range(0, MANY, 8):
+        for _ in range(0, count, 8):
             await asyncio.gather(*(suspend(engine, program) for _ in range(8)))
         seconds = time.perf_counter() - began
         held = resident_kib() - idle
         disk = sum(path.stat().st_size for path in Path(store).parent.iterdir())
         sample = (await engine.runs())[0]["bytes"]
         numbers = {"disk_mb": disk / 1e6, "host_mb": held / 1000, "stored_bytes": sample}
-        print(json.dumps(numbers | {"runs_per_second": MANY / seconds}), flush=True)
+        print(json.dumps(numbers | {"runs_per_second": count / seconds}), flush=True)
         os._exit(0)  # ending them one by one is not the subject
 
 
@@ -194,7 +194,7 @@ def measure_many() -> None:
     programs = {"yield": "await yield_control()", "a call in flight": "tools.hold({}); await yield_control()"}
     for name, program in programs.items():
         with tempfile.TemporaryDirectory() as folder:
-            found = json.loads(child("hold_many", str(Path(folder) / "runs.sqlite"), program))
+            found = json.loads(child("hold_many", str(Path(folder) / "runs.sqlite"), program, str(MANY)))
         emit(f"{MANY} suspended, {name}", {key: round(value, 1) for key, value in found.items()})
 
 

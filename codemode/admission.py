@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from codemode.bridges import Library, McpBridge
+from codemode.bridges.mcp_bridge import McpBridge
 from codemode.catalog import Catalog
 from codemode.config import CodeModeConfig
 from codemode.contract import CodeModeResult
@@ -23,10 +23,12 @@ from codemode.executor import (
     Ok,
 )
 from codemode.inputs import ExecInput, InputRefused, read_exec
-from codemode.namespaces import NamespaceContext, NamespaceRegistry, ScopeRefused, Scopes
 from codemode.policy import Policy
 from codemode.runs import Run
 from codemode.tools import Tool
+
+if TYPE_CHECKING:  # loaded by the first registration
+    from codemode.namespaces import NamespaceRegistry
 
 _KEPT_ENVIRONMENTS = 64
 _KIND = "code_mode_exec"  # tells exec from a shell of that name
@@ -54,7 +56,7 @@ class Admission:
         self._audit = audit
         self._on_update = on_update
         self._mcp = mcp
-        self.namespaces = NamespaceRegistry()
+        self._namespaces: NamespaceRegistry | None = None
         self._gates = Gates()
         self._environments: dict[tuple[str, str | None, str | None], Environment] = {}
         self._environments_version = 0
@@ -91,7 +93,19 @@ class Admission:
             on_update=self._on_update,
             gates=self._gates,
         )
+        if "mcp" not in catalog.by_source():
+            return Environment(catalog, executor)
+        from codemode.bridges.library import Library
+
         return Environment(catalog, executor, Library(catalog.tools, self._mcp.names))
+
+    @property
+    def namespaces(self) -> NamespaceRegistry:
+        if self._namespaces is None:
+            from codemode.namespaces import NamespaceRegistry
+
+            self._namespaces = NamespaceRegistry()
+        return self._namespaces
 
     def readmit(self, run: Run) -> None:
         """A run that a dead engine left gets the tools it had, as far as the policy of today allows them."""
@@ -100,9 +114,11 @@ class Admission:
 
     def furnish(self, run: Run) -> None:
         """Gives a run its own namespaces, if any are visible. Raises InputRefused."""
-        visible = self.namespaces.visible(run.environment.catalog)
+        visible = () if self._namespaces is None else self._namespaces.visible(run.environment.catalog)
         if not visible:
             return
+        from codemode.namespaces import NamespaceContext, ScopeRefused, Scopes
+
         context = NamespaceContext(
             agent_id=run.scope.agent,
             session_id=run.scope.session,

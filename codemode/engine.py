@@ -13,13 +13,14 @@ import contextvars
 import logging
 from collections.abc import Coroutine, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from codemode_snapshots import RunMeta, StoreLimits
 
 from codemode import events
 from codemode.admission import Admission
-from codemode.bridges import McpBridge, Questions, read_servers
+from codemode.bridges.mcp_bridge import McpBridge
+from codemode.bridges.questions import Questions
 from codemode.config import CodeModeConfig, EngineSettings, load_config, load_settings
 from codemode.contract import CodeModeResult, Failed, failed
 from codemode.error_codes import ErrorCode
@@ -29,7 +30,6 @@ from codemode.inputs import InputRefused, read_exec, read_scope, read_wait, same
 from codemode.leg import Leg, Services
 from codemode.live import LiveRuns
 from codemode.meter import RunMeter, Tally
-from codemode.namespaces import Namespace
 from codemode.nested import NestedWork
 from codemode.report import describe_run, health_of, stats_of
 from codemode.resume import Resumption
@@ -41,6 +41,9 @@ from codemode.trajectory import Recording, Redactor, SessionTrajectory, Trajecto
 from codemode.trajectory.debug_log import configure_if_asked
 from codemode.trajectory.kept import Trajectories
 from codemode.worker_errors import SupervisorError
+
+if TYPE_CHECKING:  # loaded by the first registration
+    from codemode.namespaces import Namespace
 
 _log = logging.getLogger("codemode.engine")
 _NONE = "-"  # a scope field the host has no notion of
@@ -75,7 +78,7 @@ class Engine:
         self._tools = tuple(as_tools(tools))
         self._hub = EventHub()
         questions = Questions(lambda run_id: self._runs.get(run_id), approve)
-        self._mcp = McpBridge(read_servers(mcp), questions.ask)
+        self._mcp = McpBridge(mcp, questions.ask)
         self._admission = Admission(
             self.config, self._tools, policy, hooks, approve, audit, self._hub.tell_update, self._mcp
         )
@@ -168,9 +171,8 @@ class Engine:
             return self._refuse(refused.code, str(refused))
         if not self._is_open or self._start_failure is not None:
             return self._start_failure or failed("aborted", "The engine is closed.")
-        own = tuple(as_tools(tools))
         await self._admission.prepare()
-        environment = self._admission.environment(own, agent, provider, model)
+        environment = self._admission.environment(tuple(as_tools(tools)), agent, provider, model)
         run = Run(new_run_id(), scope, environment, RunMeter(self._tally))
         run.host_context, run.variables = context, contextvars.copy_context()
         run.provider, run.model = provider, model
@@ -337,7 +339,6 @@ class Engine:
         return await self._runs.expire()
 
     def register_namespace(self, plugin_id: str, namespace: Namespace | Mapping[str, Any]) -> None:
-        """For runs that start from now on. Raises ConfigError."""
         self._admission.namespaces.register(plugin_id, namespace)
 
     def clear_namespaces(self, plugin_id: str) -> int:

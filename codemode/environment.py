@@ -7,18 +7,21 @@ large one stays here and is asked over the worker's socket only for what a progr
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import msgspec
 from codemode_runtime import wire
 from codemode_runtime.shapes import Lookup
 from msgspec import Raw
 
-from codemode.bridges import Library
 from codemode.catalog import Catalog
 from codemode.executor import Executor
 from codemode.failures import Available
-from codemode.namespaces import Scopes
 from codemode.telemetry import Catalog as CatalogFacts
+
+if TYPE_CHECKING:  # loaded by engines that have such things
+    from codemode.bridges.library import Library
+    from codemode.namespaces import Scopes
 
 _INLINE_BYTES = 16 << 10
 _INLINE_TOOLS = 64
@@ -34,7 +37,7 @@ class Environment:
         """With `scopes`, the namespaces of one run, it is that run's own."""
         self.catalog = catalog
         self.executor = executor
-        self.mcp = mcp or Library(())
+        self.mcp = mcp
         self.scopes = scopes
 
     def with_scopes(self, scopes: Scopes) -> Environment:
@@ -62,7 +65,7 @@ class Environment:
             answers.append(wire.Answer(Lookup.NAMESPACES, "", Raw(self.scopes.json)))
         if sum(len(answer.json) for answer in answers) > _INLINE_BYTES:
             return wire.Offer(has_namespaces, complete=False)
-        return wire.Offer(has_namespaces, complete=not self.mcp, answers=tuple(answers))
+        return wire.Offer(has_namespaces, complete=self.mcp is None, answers=tuple(answers))
 
     def lookup(self, kind: Lookup, key: str) -> bytes | None:
         match kind:
@@ -73,18 +76,10 @@ class Environment:
                 return None if found is None else _encode(found)
             case Lookup.TOOL_NAMES:
                 return _encode(self.catalog.convenience_names())
-            case Lookup.SERVER:
-                return self.mcp.server(key)
-            case Lookup.SERVERS:
-                return self.mcp.servers()
-            case Lookup.API_LIST:
-                return self.mcp.list_files(key)
-            case Lookup.API_READ:
-                return self.mcp.read_file(key)
-            case Lookup.API:
-                return self.mcp.api(key)
             case Lookup.NAMESPACES:
                 return None if self.scopes is None else self.scopes.json
+            case _:
+                return None if self.mcp is None else self.mcp.lookup(kind, key)
 
     @cached_property
     def available(self) -> Available:
@@ -95,7 +90,7 @@ class Environment:
             namespaces=() if self.scopes is None else self.scopes.global_names,
             convenience=names,
             ids=tuple(schemas),
-            servers=self.mcp.server_names,
+            servers=() if self.mcp is None else self.mcp.server_names,
             parameters=schemas.get,
         )
 

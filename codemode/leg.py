@@ -90,15 +90,19 @@ class Leg:
             ),
         )
 
-    async def resume(self, delta: bytes, settlements: list[Settlement]) -> CodeModeResult:
-        async def restore(worker: Worker) -> wire.Outcome:
-            self._publish(events.Resumed(run_id=self._run.id, at_ms=wall_ms(), settled=len(settlements)))
-            return await worker.resume(
-                delta, settlements, self._limits(), self._budget_ms, self._run.environment
+    async def resume(self, worker: Worker, delta: bytes, settlements: list[Settlement]) -> CodeModeResult:
+        """In a worker that the caller has leased; any will do, since what is restored is compiled already."""
+        run = self._run
+        self._deadline = asyncio.get_running_loop().time() + self._budget_ms / 1000
+        run.trace.lease(worker.pid)
+        self._publish(events.Resumed(run_id=run.id, at_ms=wall_ms(), settled=len(settlements)))
+        try:
+            outcome = await worker.resume(
+                delta, settlements, self._limits(), self._budget_ms, run.environment
             )
-
-        # what is restored is compiled already: any worker can go on with it
-        return await self._lead("javascript", restore)
+            return await self._drive(worker, outcome)
+        except SupervisorError as error:
+            return await self._fail(explain_worker(error))
 
     async def _lead(self, flavour: Flavour, opening: Opening) -> CodeModeResult:
         """Whatever happens ends in a result, and with the worker given back."""
@@ -112,10 +116,8 @@ class Leg:
                     if other is None:
                         return await self._drive(worker, outcome)
                 flavour = other
-        except Aborted as error:
-            return await self._fail(Explained("aborted", f"The run was cancelled: {error}."))
         except SupervisorError as error:
-            return await self._fail(_explain_worker(error))
+            return await self._fail(explain_worker(error))
 
     async def _lease(self, flavour: Flavour) -> Worker:
         queued = time.perf_counter_ns()
@@ -306,6 +308,9 @@ class Leg:
             self._services.hub.publish(event)
 
 
-def _explain_worker(error: SupervisorError) -> Explained:
+def explain_worker(error: SupervisorError) -> Explained:
+    """There was no worker for a leg, or it was lost in the middle."""
+    if isinstance(error, Aborted):
+        return Explained("aborted", f"The run was cancelled: {error}.")
     code: ErrorCode = "runtime_unavailable" if error.code == "runtime_unavailable" else "internal_error"
     return Explained(code, f"{error}.")

@@ -22,7 +22,7 @@ from codemode_snapshots import Settlement as Recorded
 from codemode_snapshots import SnapshotError
 
 from codemode import events
-from codemode.bridges import Questions, is_question
+from codemode.bridges.questions import Questions, is_question
 from codemode.config import CodeModeConfig
 from codemode.contract import Approval, PendingCall
 from codemode.events import EventHub
@@ -92,8 +92,9 @@ class NestedWork:
             run.timers.pop(work.id, None)
             run.settle(Settlement(work.id))
 
-        delay = max(0.0, (work.due_ms - wall_ms()) / 1000)
-        run.timers[work.id] = asyncio.get_running_loop().call_later(delay, ring)
+        # also into the past: after a restart, timers that are overdue ring in the order they were due
+        loop = asyncio.get_running_loop()
+        run.timers[work.id] = loop.call_at(loop.time() + (work.due_ms - wall_ms()) / 1000, ring)
 
     def give_back_yields(self, run: Run) -> None:
         for work in [work for work in run.pending.values() if work.method == "yield"]:

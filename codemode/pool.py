@@ -186,6 +186,8 @@ class Pool:
         self._target = self._settings.idle_warm
         while len(self.ready) > self._target:
             self._retire(self.ready.pop())
+        if self.starting:  # what is ready only now would stay for good
+            self._watch_idleness()
 
     # ---- what workers tell
 

@@ -7,6 +7,7 @@ adopted: what it waited for is settled by the rules of the contract. Whatever ca
 from __future__ import annotations
 
 import asyncio
+import time
 
 import msgspec
 from codemode_runtime.shapes import Settlement
@@ -17,10 +18,11 @@ from codemode.admission import Admission
 from codemode.contract import CodeModeResult, Failed, Waiting, failed
 from codemode.executor import Decision
 from codemode.inputs import InputRefused, unknown_run
-from codemode.leg import Leg, Services
+from codemode.leg import Leg, Services, explain_worker
 from codemode.meter import Tally
 from codemode.runs import Run, RunState, Work
 from codemode.suspension import Held, Opened, now_ms
+from codemode.worker_errors import SupervisorError
 
 _ENDS = {"snapshot_expired": RunState.EXPIRED, "aborted": RunState.ABORTED}
 _LEAST_BUDGET_MS = 100  # for a program whose call settled at the end of the waiting
@@ -51,17 +53,28 @@ class Resumption:
             if not await self._news(run, deadline):
                 return await self._still_waiting(run)
             opened = None
-        if opened is None:
-            opened = await self._open(run)
-            if isinstance(opened, Failed):
-                return opened
-            run.thaw(opened.state, self._tally)
-        run.require_meter().begin_leg("wait")
-        run.claim = opened.claim
-        run.move(RunState.RUNNING)
-        remaining = int((deadline - loop.time()) * 1000)
-        leg = Leg(self._services, run, max(remaining, _LEAST_BUDGET_MS))
-        return await leg.resume(opened.delta, run.take_settled())
+        # a worker before the claim: while it waits for one, and if there is none, the run is as it was
+        queued = time.perf_counter_ns()
+        try:
+            worker = await self._services.supervisor.lease(session=run.scope.session)
+        except SupervisorError as error:
+            if opened is not None:
+                await self._keep(run, opened)
+            explained = explain_worker(error)
+            return failed(explained.code, explained.text)
+        with worker:
+            if opened is None:
+                opened = await self._open(run)
+                if isinstance(opened, Failed):
+                    return opened
+                run.thaw(opened.state, self._tally)
+            run.require_meter().begin_leg("wait")
+            run.require_meter().spend("queue", (time.perf_counter_ns() - queued) // 1000)
+            run.claim = opened.claim
+            run.move(RunState.RUNNING)
+            remaining = int((deadline - loop.time()) * 1000)
+            leg = Leg(self._services, run, max(remaining, _LEAST_BUDGET_MS))
+            return await leg.resume(worker, opened.delta, run.take_settled())
 
     async def adopt(self, run: Run) -> Failed | None:
         """Takes over what a dead engine left, without going on with it: somebody wants to decide first."""

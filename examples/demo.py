@@ -1,8 +1,8 @@
 """The whole story: a program calls tools, is suspended on a slow one, and survives the death of its engine.
 
-`python examples/demo.py` starts this file again as two host processes, one after the other, on one SQLite file.
-The first engine runs the program until only a slow tool is left, stores it, and is killed with SIGKILL. The
-second finds the run in the file, and `wait` goes on at the very `await` where it stopped.
+`python examples/demo.py` starts this file again as two host processes, one after the other, on one SQLite
+file. The first engine runs the program until only a slow tool is left, stores it, and is killed with SIGKILL.
+The second finds the run in the file, and `wait` goes on at the very `await` where it stopped.
 """
 
 from __future__ import annotations
@@ -66,9 +66,7 @@ async def first(store: Path) -> None:
         snapshot = result.telemetry.snapshot
         assert snapshot is not None
         say(f"exec returned `waiting` after {(time.perf_counter() - began) * 1000:.0f} ms")
-        say(
-            f"the VM, frozen at its last await: {snapshot.bytes:,} bytes, captured in {snapshot.capture_us} µs"
-        )
+        say(f"the VM, frozen at its await: {snapshot.bytes:,} bytes, captured in {snapshot.capture_us} µs")
         say(f"kill -9 {os.getpid()}: the engine, its workers and the running tool are gone")
         os.kill(os.getpid(), signal.SIGKILL)
 

@@ -33,6 +33,8 @@ def leaves_nothing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         tempfile.tempdir = previous
     left = [pid for pid in descendants(os.getpid()) - processes if not ends(pid)]
     assert left == [], "processes were left behind"
+    for thread in set(threading.enumerate()) - threads:
+        thread.join(PATIENCE_SECONDS)  # what waits for a process of the test ends just after it
     assert set(threading.enumerate()) - threads == set()
     assert _descriptors() - descriptors == set()
     assert list(folder.iterdir()) == []

@@ -80,5 +80,5 @@ GUARANTEES: dict[str, str] = {
     "nothing-runs-twice": "Wherever the engine is killed, no call runs twice unless its tool is idempotent.",
     "transcript-keeps-calls": "The transcript keeps control calls and shows nested calls under their parent.",
     "trajectory-is-redacted": "By default a trajectory holds shapes and no values.",
-    "debug-log-is-discreet": "The debug log never holds programs, inputs, results, outputs or environment values.",
+    "debug-log-is-discreet": "The debug log holds no programs, inputs, results, outputs or environment.",
 }

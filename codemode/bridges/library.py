@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, cast
 
 import msgspec
+from codemode_runtime.shapes import Lookup
 
 from codemode.bridges.declarations import (
     METHODS,
@@ -42,15 +43,25 @@ class Library:
             if owner in by_server
         }
 
-    def __bool__(self) -> bool:
-        return bool(self._servers)
-
     @property
     def server_names(self) -> tuple[str, ...]:
         return tuple(self._servers)
 
-    def servers(self) -> bytes:
-        return _encode(self.server_names)
+    def lookup(self, kind: Lookup, key: str) -> bytes | None:
+        """See runtime/README.md for the kinds."""
+        match kind:
+            case Lookup.SERVER:
+                return self.server(key)
+            case Lookup.SERVERS:
+                return _encode(self.server_names)
+            case Lookup.API_LIST:
+                return self.list_files(key)
+            case Lookup.API_READ:
+                return self.read_file(key)
+            case Lookup.API:
+                return self.api(key)
+            case _:
+                return None
 
     def server(self, identifier: str) -> bytes | None:
         found = self._servers.get(identifier)

@@ -6,25 +6,32 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from codemode.bridges.mcp_link import Link, State
 from codemode.bridges.questions import Ask
-from codemode.bridges.servers import Server
 from codemode.config import ConfigError
 from codemode.tools import Tool
 
+if TYPE_CHECKING:  # loaded by engines that have servers
+    from codemode.bridges.mcp_link import Link
+
 
 class McpBridge:
-    def __init__(self, servers: Iterable[Server], ask: Ask) -> None:
-        """Raises ConfigError if there are servers and no SDK to talk to them."""
+    def __init__(self, given: object, ask: Ask) -> None:
+        """From the configuration, if there is any. Raises ConfigError, also where there is no SDK."""
         self.version = 0
-        self._links = [Link(server, self._changed, ask) for server in servers]
+        self._links: list[Link] = [] if given is None else self._make(given, ask)
         self._tools: tuple[Tool, ...] | None = None
-        if self._links and find_spec("mcp") is None:
+
+    def _make(self, given: object, ask: Ask) -> list[Link]:
+        from codemode.bridges.mcp_link import Link
+        from codemode.bridges.servers import read_servers
+
+        links = [Link(server, self._changed, ask) for server in read_servers(given)]
+        if links and find_spec("mcp") is None:
             raise ConfigError("mcp", 'needs the MCP SDK: pip install "codemode[mcp]".')
+        return links
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -39,12 +46,17 @@ class McpBridge:
 
     async def open(self) -> None:
         """Returns when each eager server is connected or could not be; neither stops the engine."""
-        await self._attempt([link for link in self._links if link.server.is_eager])
+        try:
+            await self._attempt([link for link in self._links if link.server.is_eager])
+        except asyncio.CancelledError:  # whoever gave up on the start does not close what never opened
+            await self.close()
+            raise
 
     async def prepare(self) -> None:
         """Before a run: the lazy ones are connected for the first that comes."""
-        if any(link.state is State.IDLE for link in self._links):
-            await self._attempt([link for link in self._links if link.state is State.IDLE])
+        idle = [link for link in self._links if link.is_idle]
+        if idle:
+            await self._attempt(idle)
 
     async def close(self) -> None:
         await asyncio.gather(*(link.close() for link in self._links))

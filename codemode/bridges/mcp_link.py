@@ -68,6 +68,10 @@ class Link:
     def __repr__(self) -> str:
         return f"<Link {self.server.name} {self.state.value}>"
 
+    @property
+    def is_idle(self) -> bool:
+        return self._keeper is None
+
     def start(self) -> None:
         if self._keeper is None:
             self.state = State.CONNECTING

@@ -13,7 +13,8 @@ import os
 import signal
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
 
 from codemode.bridges.listing import decode_message
 from codemode.bridges.servers import Http, Stdio
@@ -62,7 +63,25 @@ async def open_stdio(name: str, stdio: Stdio, on_end: OnEnd) -> AsyncGenerator[T
             await asyncio.gather(drain, return_exceptions=True)
 
 
-class Output:
+class _Stream:
+    """The SDK enters and leaves its ends of a connection; ours are closed with the process."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        pass
+
+
+class Output(_Stream):
     """The server's messages, read by whoever iterates: no task and no queue in between."""
 
     def __init__(self, name: str, process: asyncio.subprocess.Process, on_end: OnEnd) -> None:
@@ -114,17 +133,11 @@ class Output:
         except anyio.EndOfStream:
             raise StopAsyncIteration from None
 
-    async def __aenter__(self) -> Output:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
     async def aclose(self) -> None:
         self.is_closed = True
 
 
-class Input:
+class Input(_Stream):
     """Messages to the server, written by whoever sends."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
@@ -136,15 +149,6 @@ class Input:
         text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
         self._process.stdin.write(text.encode() + b"\n")
         await self._process.stdin.drain()
-
-    async def __aenter__(self) -> Input:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
-        """The process is stopped by who started it."""
 
 
 async def _drain(name: str, process: asyncio.subprocess.Process) -> None:

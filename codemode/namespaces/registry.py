@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from codemode.catalog import Catalog
 from codemode.catalog.names import RESERVED_WORDS
@@ -16,7 +16,9 @@ from codemode.config import ConfigError
 from codemode.config.rules import shown
 from codemode.failures.available import GLOBALS
 from codemode.nearest import did_you_mean
-from codemode.surface.description import NamespaceText
+
+if TYPE_CHECKING:  # for hosts that describe exec
+    from codemode.surface.description import NamespaceText
 
 _LANGUAGE = """
 AggregateError Array ArrayBuffer AsyncDisposableStack Atomics BigInt BigInt64Array BigUint64Array Boolean
@@ -108,6 +110,8 @@ class NamespaceRegistry:
 
     def texts(self, catalog: Catalog) -> tuple[NamespaceText, ...]:
         """For the description of exec: only what is visible is spoken of."""
+        from codemode.surface.description import NamespaceText
+
         found = [own.namespace for own in self.visible(catalog)]
         return tuple(NamespaceText(own.global_name, own.description, own.prompt) for own in found)
 

@@ -89,7 +89,8 @@ def test_hooks_see_the_real_tool_rewrite_its_arguments_and_block_it_with_a_reaso
             return Rewrite({"value": "rewritten"}) if call.arguments.get("value") == "secret" else None
 
         def after_tool_call(self, call: AfterToolCall) -> None:
-            seen.append(("after", call.tool, call.result.status))
+            if call.tool_kind != "code_mode_exec":
+                seen.append(("after", call.tool, call.result.status))
 
     async def scenario() -> None:
         async with engine(hooks=Rule()) as made:

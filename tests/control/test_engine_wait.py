@@ -200,3 +200,20 @@ def test_timers_go_on_while_the_program_is_suspended() -> None:
             assert value_of(await made.wait(result.run_id)) == [10, 20, 30]
 
     run(scenario)
+
+
+@pytest.mark.guarantee("wait-restores")
+def test_a_wait_that_finds_no_worker_leaves_the_run_as_it_was() -> None:
+    desk = Desk()
+
+    async def scenario() -> None:
+        async with engine(desk.tools, settings={"maxWorkers": 1, "queueLimit": 0}) as made:
+            result = waiting(await made.exec("await yield_control(); return 'kept'"))
+            busy = asyncio.create_task(made.exec("return await tools.hold({ name: 'a' })"))
+            await until(lambda: desk.started == ["a"])
+            failure_of(await made.wait(result.run_id), "runtime_unavailable")
+            desk.answer("a", 1)
+            assert value_of(await busy) == 1
+            assert value_of(await made.wait(result.run_id)) == "kept"
+
+    run(scenario)

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from codemode.bridges import Library, McpBridge, read_servers
+from codemode.bridges.library import Library
+from codemode.bridges.mcp_bridge import McpBridge
 from codemode.executor import Decision
 from codemode.tools import CallContext, Tool
 from tests.control.engine_harness import engine, failure_of, run, until, value_of
@@ -26,7 +27,7 @@ def listed(mode: str) -> tuple[Tool, ...]:
         return Decision(False)
 
     async def scenario() -> tuple[Tool, ...]:
-        bridge = McpBridge(read_servers(servers(bad=hostile(mode))), nobody)
+        bridge = McpBridge(servers(bad=hostile(mode)), nobody)
         await bridge.open()
         try:
             assert bridge.health()[0]["reason"] == ""
@@ -218,6 +219,16 @@ def test_a_server_that_failed_at_first_is_tried_again(tmp_path: Path) -> None:
             )
 
     assert run(scenario) == ("failed", ["$api", "late"], "")
+
+
+def test_a_changed_list_of_a_session_of_before_2026_holds_for_later_runs() -> None:
+    async def scenario() -> Any:
+        async with engine((), mcp=servers(bad=hostile("grow"))) as made:
+            during = value_of(await made.exec("await MCP.bad.grow(); return 'grown0' in MCP.bad"))
+            await until(lambda: made.health()["mcp"][0]["tools"] == 6)
+            return during, value_of(await made.exec("return (await MCP.bad.grown0()).content[0].text"))
+
+    assert run(scenario) == (False, "grown_0")
 
 
 def test_a_dead_server_is_started_again_once_for_all_who_call(tmp_path: Path) -> None:

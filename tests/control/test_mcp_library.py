@@ -6,8 +6,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from codemode_runtime.shapes import Lookup
 
-from codemode.bridges import Library
+from codemode.bridges.library import Library
 from codemode.tools import CallContext, Tool
 from tests.e2e.mcp.grammar import problems
 
@@ -41,7 +42,7 @@ def decoded(answer: bytes | None) -> Any:
 
 
 def test_servers_are_those_of_the_tools_and_no_two_share_a_name() -> None:
-    assert decoded(LIBRARY.servers()) == ["gitHub", "gitHub2"]
+    assert decoded(LIBRARY.lookup(Lookup.SERVERS, "")) == ["gitHub", "gitHub2"]
     assert LIBRARY.server("nope") is None
 
 

@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from codemode.bridges.mcp_bridge import McpBridge
+from codemode.executor import Decision
+from codemode.tools import CallContext
 from tests.conftest import descendants, ends
 from tests.control.engine_harness import engine, run, until, value_of
 from tests.e2e.mcp.harness import HERE, fast, free_port, hostile, listening, servers
@@ -41,15 +44,21 @@ def test_a_server_that_does_not_obey_is_killed_with_its_children() -> None:
     assert run(scenario) == []
 
 
-def test_closing_while_a_server_is_being_connected_leaves_nothing() -> None:
+def test_a_start_that_is_cancelled_leaves_nothing(tmp_path: Path) -> None:
+    starts = tmp_path / "starts"
+
     async def scenario() -> None:
-        made = engine((), mcp=servers(bad=hostile("mute")))
-        opening = asyncio.create_task(made.__aenter__())
-        await asyncio.sleep(0)
+        bridge = McpBridge(servers(bad=hostile("mute", str(starts))), nobody)
+        opening = asyncio.create_task(bridge.open())
+        await until(starts.exists)
         opening.cancel()
         await asyncio.gather(opening, return_exceptions=True)
 
     run(scenario)
+
+
+async def nobody(context: CallContext, tool: str, summary: str, details: dict[str, Any]) -> Decision:
+    return Decision(False)
 
 
 def test_a_cancelled_start_of_lazy_servers_is_over_when_the_engine_is_closed() -> None:

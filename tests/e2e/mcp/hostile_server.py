@@ -12,6 +12,7 @@ from typing import Any
 
 MODE = sys.argv[1] if len(sys.argv) > 1 else "names"
 OPEN = {"type": "object"}
+GROWN: list[dict[str, Any]] = []
 
 
 def deep(levels: int) -> dict[str, Any]:
@@ -56,6 +57,8 @@ def tools() -> list[dict[str, Any]]:
                 {"name": f"schema_{at}", "inputSchema": OPEN | schema, "outputSchema": OPEN | schema}
                 for at, schema in enumerate(SCHEMAS)
             ]
+        case "grow":
+            return [{"name": "grow", "inputSchema": OPEN}, *GROWN]
         case "huge":
             return [
                 {"name": "big", "description": "y" * (1 << 20), "inputSchema": OPEN},
@@ -92,6 +95,10 @@ def call(request: dict[str, Any]) -> None:
     match name:
         case "hang":
             return
+        case "grow":
+            GROWN.append({"name": f"grown_{len(GROWN)}", "inputSchema": OPEN})
+            send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+            answer(request, text)
         case "die":
             sys.stdout.write('{"jsonrpc": "2.0", "id":')
             sys.stdout.flush()

@@ -18,6 +18,7 @@ def server_script(name: str) -> list[str]:
     """The command of a reference server, such as "everything". Skips where there is no node."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
+        assert not os.environ.get("CI"), "node and npm must be there in CI"
         pytest.skip("node and npm are not installed: the reference MCP servers cannot run")
     folder = _cache() / VERSION
     script = folder / "node_modules" / "@modelcontextprotocol" / f"server-{name}" / "dist" / "index.js"
