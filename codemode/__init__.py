@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from codemode.config import CodeModeConfig, ConfigError, EngineSettings, load_config, read_config
     from codemode.contract import CodeModeResult, Completed, Failed, Waiting, to_envelope
     from codemode.engine import Engine
+    from codemode.namespaces import Namespace, namespace_tool
     from codemode.tools import CallContext, Tool, ToolError, ToolHints, tool
+    from codemode.trajectory import Trajectory, load_trajectory
 
 _HOME = {
     "BlockingEngine": "blocking",
@@ -29,6 +31,10 @@ _HOME = {
     "Waiting": "contract",
     "to_envelope": "contract",
     "Engine": "engine",
+    "Namespace": "namespaces",
+    "namespace_tool": "namespaces",
+    "Trajectory": "trajectory",
+    "load_trajectory": "trajectory",
     "CallContext": "tools",
     "Tool": "tools",
     "ToolError": "tools",
@@ -46,11 +52,15 @@ __all__ = [
     "Engine",
     "EngineSettings",
     "Failed",
+    "Namespace",
     "Tool",
     "ToolError",
     "ToolHints",
+    "Trajectory",
     "Waiting",
     "load_config",
+    "load_trajectory",
+    "namespace_tool",
     "read_config",
     "run",
     "to_envelope",

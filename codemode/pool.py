@@ -261,7 +261,11 @@ class Pool:
             if not waiting.done():
                 waiting.set_result(worker)
                 return
-        self.ready.append(worker)
+        # one that was asked for in a hurry and is not needed any more; reused ones are kept until it is quiet
+        if self._settings.legs == 1 and len(self.ready) >= self._target:
+            self._retire(worker)
+        else:
+            self.ready.append(worker)
 
     def _retire(self, worker: Worker) -> None:
         worker.retire()
