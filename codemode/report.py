@@ -42,5 +42,6 @@ def describe_run(meta: RunMeta) -> dict[str, Any]:
         "createdAtMs": label.created_at_ms,
         "expiresAtMs": label.expires_at_ms,
         "bytes": meta.size_bytes,
+        "settled": meta.settled,  # results that came while it was suspended, and are kept
         "state": "waiting" if meta.claimed_by is None else "running",
     }

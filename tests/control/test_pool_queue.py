@@ -98,7 +98,7 @@ def test_warm_workers_are_replaced_after_a_lease() -> None:
 
 def test_an_idle_pool_shrinks_and_grows_again_with_use() -> None:
     async def scenario() -> None:
-        async with supervisor(warm=3, idle_warm=1, idle_seconds=0.05) as found:
+        async with supervisor(warm=3, idle_warm=1, idle_seconds=1.0) as found:
             assert await value_of(found, "return 1") == 1
             await until(lambda: found.stats().warm == 1 and found.stats().starting == 0)
             assert await value_of(found, "return 2") == 2

@@ -112,6 +112,10 @@ class Orders:
                 return await engine.deny(given["run_id"], given["approval"], session="s")
             case "runs":
                 return [found["runId"] for found in await engine.runs()]
+            case "kept":
+                while sum(found["settled"] for found in await engine.runs()) < given["results"]:
+                    await asyncio.sleep(0)
+                return None
             case _:
                 raise ValueError(op)
 

@@ -147,10 +147,9 @@ def test_calls_that_settled_before_the_kill_are_delivered_from_the_store_in_thei
     return order;
     """
     run_id = suspended(first, program, "a", "b", "c", "d")
-    for name in ("c", "a", "d"):
+    for number, name in enumerate(("c", "a", "d"), start=1):
         first.ask("answer", name=name, value=f"{name}!")
-    first.ask("exec", program="return 1", session="other")  # the store has been used since: all is written
-    first.ask("runs")
+        first.ask("kept", results=number)
     first.kill()
     with launch() as second:
         assert value(second.ask("wait", run_id=run_id)) == [
@@ -300,7 +299,7 @@ def test_a_run_that_was_taken_over_but_not_resumed_belongs_to_the_engine_that_to
     run_id, approval = result["runId"], approval_in(result)
     first.ask("held", names=["a", "b"])
     first.ask("answer", name="a", value="a!")
-    first.ask("runs")
+    first.ask("kept", results=1)
     first.kill()
     second = launch()
     with launch() as third:
