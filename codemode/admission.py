@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from codemode.bridges.mcp_bridge import McpBridge
@@ -23,12 +23,13 @@ from codemode.executor import (
     Ok,
 )
 from codemode.inputs import ExecInput, InputRefused, read_exec
-from codemode.policy import Policy
+from codemode.policy import Policy, Resolution, narrow
 from codemode.runs import Run
 from codemode.tools import Tool
 
 if TYPE_CHECKING:  # loaded by the first registration
     from codemode.namespaces import NamespaceRegistry
+    from codemode.surface import NamespaceText
 
 _KEPT_ENVIRONMENTS = 64
 _KIND = "code_mode_exec"  # tells exec from a shell of that name
@@ -67,7 +68,12 @@ class Admission:
         await self._mcp.prepare()
 
     def environment(
-        self, own: tuple[Tool, ...], agent: str, provider: str | None, model: str | None
+        self,
+        own: tuple[Tool, ...],
+        agent: str,
+        provider: str | None,
+        model: str | None,
+        allow: tuple[str, ...] | None = None,
     ) -> Environment:
         """The catalog under the policy. Kept ones are made of the engine's own tools, which never change,
         and of the servers' tools, until those change."""
@@ -75,14 +81,27 @@ class Admission:
             self._environments.clear()
             self._environments_version = self._mcp.version
         key = (agent, provider, model)
-        found = None if own else self._environments.get(key)
+        is_special = bool(own) or allow is not None
+        found = None if is_special else self._environments.get(key)
         if found is None:
-            tools = (*self._tools, *self._mcp.tools, *own)
-            resolved = self._policy.resolve(tools, agent=agent, provider=provider, model=model)
-            found = self._make(Catalog(resolved.tools))
-            if not own and len(self._environments) < _KEPT_ENVIRONMENTS:
+            tools = self.effective(own, agent, provider, model, allow).tools
+            found = self._make(Catalog(tools))
+            if not is_special and len(self._environments) < _KEPT_ENVIRONMENTS:
                 self._environments[key] = found
         return found
+
+    def effective(
+        self,
+        own: tuple[Tool, ...],
+        agent: str,
+        provider: str | None,
+        model: str | None,
+        allow: tuple[str, ...] | None,
+    ) -> Resolution:
+        """What is left of all tools under the policy, and under the run's own allowlist if it has one."""
+        tools = (*self._tools, *self._mcp.tools, *own)
+        resolved = self._policy.resolve(tools, agent=agent, provider=provider, model=model)
+        return resolved if allow is None else narrow(resolved, allow)
 
     def _make(self, catalog: Catalog) -> Environment:
         executor = Executor(
@@ -107,9 +126,12 @@ class Admission:
             self._namespaces = NamespaceRegistry()
         return self._namespaces
 
+    def namespace_texts(self, catalog: Catalog) -> Sequence[NamespaceText]:
+        return () if self._namespaces is None else self._namespaces.texts(catalog)
+
     def readmit(self, run: Run) -> None:
         """A run that a dead engine left gets the tools it had, as far as the policy of today allows them."""
-        run.environment = self.environment((), run.scope.agent, run.provider, run.model)
+        run.environment = self.environment(run.own_tools, run.scope.agent, run.provider, run.model, run.allow)
         self.furnish(run)
 
     def furnish(self, run: Run) -> None:

@@ -11,11 +11,9 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from codemode_snapshots import RunMeta, StoreLimits
 
 from codemode import events
 from codemode.admission import Admission
@@ -26,16 +24,18 @@ from codemode.contract import CodeModeResult, Failed, failed
 from codemode.error_codes import ErrorCode
 from codemode.events import EventHub, Subscription
 from codemode.executor import Approve, Audit, Decision
+from codemode.health import Doctor, Health
 from codemode.inputs import InputRefused, read_exec, read_scope, read_wait, same_caller
 from codemode.leg import Leg, Services
 from codemode.live import LiveRuns
 from codemode.meter import RunMeter, Tally
 from codemode.nested import NestedWork
-from codemode.report import describe_run, health_of, stats_of
+from codemode.report import describe_run, stats_of
 from codemode.resume import Resumption
 from codemode.runs import Run, RunState, new_run_id, wall_ms
 from codemode.supervisor import Supervisor, SupervisorSettings
-from codemode.suspension import Suspensions
+from codemode.surface import PreparedRun, bound_to, surface_of
+from codemode.suspension import Suspensions, store_limits
 from codemode.tools import CallContext, as_tools
 from codemode.trajectory import Recording, Redactor, SessionTrajectory, Trajectory
 from codemode.trajectory.debug_log import configure_if_asked
@@ -83,8 +83,8 @@ class Engine:
             self.config, self._tools, policy, hooks, approve, audit, self._hub.tell_update, self._mcp
         )
         self._tally = Tally()
-        self._supervisor = Supervisor(_supervisor_settings(self.config, self.settings))
-        self._suspensions = Suspensions(store, _store_limits(self.config, self.settings), store_key)
+        self._supervisor = Supervisor(SupervisorSettings.of(self.config, self.settings))
+        self._suspensions = Suspensions(store, store_limits(self.config, self.settings), store_key)
         nested = NestedWork(self.config, self._hub, self._suspensions, questions)
         self._traces = Trajectories(self._supervisor, self._suspensions, Recording(redact))
         self._services = Services(
@@ -92,6 +92,7 @@ class Engine:
         )
         self._resumption = Resumption(self._services, self._admission, self._tally)
         self._runs = LiveRuns(self._services, self._admission, self._tally)
+        self._doctor = Doctor(self._supervisor, self._suspensions, self._mcp)
         self._start_failure: Failed | None = None
         self._expiry: asyncio.Task[None] | None = None
         self._is_open = False
@@ -113,7 +114,7 @@ class Engine:
             _log.warning("run %s was being resumed when its engine died; it is gone", stone.run_id)
         self._is_open = True
         self._start_failure, _ = await asyncio.gather(self._start_workers(), self._mcp.open())
-        self._expiry = asyncio.create_task(self._expire_for_ever(), name="codemode expiry")
+        self._expiry = asyncio.create_task(self._runs.expire_for_ever(), name="codemode expiry")
 
     async def _start_workers(self) -> Failed | None:
         if not self.config.enabled:
@@ -146,6 +147,35 @@ class Engine:
 
     # ---- exec and wait -------------------------------------------------------------------------------------
 
+    async def prepare(
+        self,
+        *,
+        session: str = "default",
+        agent: str = "main",
+        agent_run: str = _NONE,
+        tools: Iterable[Any] = (),
+        allow: Sequence[str] | None = None,
+        disable_tools: bool = False,
+        provider: str | None = None,
+        model: str | None = None,
+        context: CallContext | None = None,
+    ) -> PreparedRun:
+        """What the model is shown for one run of its agent: exec and wait, bound to this engine and to this
+        scope; or, with code mode off, the tools as they are."""
+        own, allowed = tuple(as_tools(tools)), None if allow is None else tuple(allow)
+        if disable_tools or allowed == ():
+            return PreparedRun(False, (), None)  # no tools on purpose
+        await self._admission.prepare()
+        who = {"session": session, "agent": agent, "agent_run": agent_run, "tools": own}
+        run = {"allow": allowed, "provider": provider, "model": model, "context": context}
+        return surface_of(
+            self._admission.effective(own, agent, provider, model, allowed),
+            self.config,
+            namespaces=self._admission.namespace_texts,
+            exec_run=bound_to(self.exec, who | run),
+            wait_run=bound_to(self.wait, who),
+        )
+
     async def exec(
         self,
         given: str | Mapping[str, Any],
@@ -156,13 +186,15 @@ class Engine:
         agent_run: str = _NONE,
         tool_call: str = _NONE,
         tools: Iterable[Any] = (),
+        allow: Sequence[str] | None = None,
         provider: str | None = None,
         model: str | None = None,
         context: CallContext | None = None,
     ) -> CodeModeResult:
         """Runs a program: its text, or the input object as a host passes it on.
 
-        `tools` are this run's own, beside the engine's; `context` is what tools and hooks hear of the caller.
+        `tools` are this run's own, beside the engine's, and `allow` narrows them all, below the policy;
+        `context` is what tools and hooks hear of the caller.
         """
         try:
             scope = read_scope(agent, session, agent_run, tool_call)
@@ -172,10 +204,11 @@ class Engine:
         if not self._is_open or self._start_failure is not None:
             return self._start_failure or failed("aborted", "The engine is closed.")
         await self._admission.prepare()
-        environment = self._admission.environment(tuple(as_tools(tools)), agent, provider, model)
+        own, allowed = tuple(as_tools(tools)), None if allow is None else tuple(allow)
+        environment = self._admission.environment(own, agent, provider, model, allowed)
         run = Run(new_run_id(), scope, environment, RunMeter(self._tally))
         run.host_context, run.variables = context, contextvars.copy_context()
-        run.provider, run.model = provider, model
+        run.provider, run.model, run.allow = provider, model, allowed
         try:
             self._admission.furnish(run)
             program = await self._admission.ask_hooks(run, program)
@@ -203,14 +236,18 @@ class Engine:
         agent: str = "main",
         agent_run: str = _NONE,
         tool_call: str = _NONE,
+        tools: Iterable[Any] = (),
     ) -> CodeModeResult:
-        """Goes on with a suspended run: its id, or the input object {runId}."""
+        """Goes on with a suspended run: its id, or the input object {runId}.
+
+        `tools` are the run's own once more, for a run that another process left: tools are in no snapshot.
+        """
         try:
             run_id = read_wait(given)
             caller = read_scope(agent, session, agent_run, tool_call)
             if not self._is_open:
                 return failed("aborted", "The engine is closed.")
-            run = await self._runs.find(run_id, caller)
+            run = await self._runs.find(run_id, caller, tuple(as_tools(tools)))
         except InputRefused as refused:
             return self._refuse(refused.code, str(refused))
         if isinstance(run, Failed):
@@ -288,28 +325,11 @@ class Engine:
             caller = read_scope(agent, session, agent_run, _NONE)
         except InputRefused:
             return False
-        run = self._runs.get(run_id)
-        if run is not None:
-            if not same_caller(run.scope, caller):
-                return False
-            await self._runs.abort(run, "somebody aborted it")
-            return True
-        found = await self._suspensions.find(run_id)
-        if not isinstance(found, RunMeta) or not same_caller(found.label.scope, caller):
-            return False
-        return await self._suspensions.end(run_id, leave="aborted")
+        return await self._runs.abort_one(run_id, caller)
 
     async def abort_session(self, session: str, *, agent: str = "main") -> int:
         """Ends every run of the session; how many there were."""
-        ended = 0
-        for run in self._runs.all():
-            if (run.scope.session, run.scope.agent) == (session, agent):
-                await self._runs.abort(run, "its session was aborted")
-                ended += 1
-        for meta in await self._suspensions.runs(session):
-            if meta.label.scope.agent == agent:
-                ended += await self._suspensions.end(meta.label.run_id, leave="aborted")
-        return ended
+        return await self._runs.abort_session(session, agent)
 
     async def _decide(
         self, run_id: str, approval_id: str, decision: Decision, caller: tuple[str, str, str]
@@ -328,12 +348,6 @@ class Engine:
                 return await self._resumption.decide(run, work, decision)
         return False
 
-    async def _expire_for_ever(self) -> None:
-        pause = max(0.25, min(30.0, self.config.snapshot_ttl_seconds / 4))
-        while True:
-            await asyncio.sleep(pause)
-            await self.expire()
-
     async def expire(self) -> int:
         """Purges what is past its time; the engine does this by itself. How many runs ended."""
         return await self._runs.expire()
@@ -350,9 +364,9 @@ class Engine:
         """Counts since the start, and what there is now."""
         return stats_of(self._runs.all(), self._tally, self._supervisor.stats())
 
-    def health(self) -> dict[str, Any]:
-        """healthy, degraded or unavailable, and why."""
-        return self._mcp.add_health(health_of(self._is_open, self._start_failure, self._supervisor.stats()))
+    def health(self) -> Health:
+        """healthy, degraded or unavailable, and why: as far as it is known. Awaited, everything is probed."""
+        return self._doctor.look(self._is_open, self._start_failure)
 
     async def runs(self, session: str | None = None) -> list[dict[str, Any]]:
         """The suspended runs, oldest first: of one session, or all."""
@@ -379,22 +393,3 @@ class Engine:
         except InputRefused:
             return None
         return await self._traces.of_session(self._runs, owner)
-
-
-def _supervisor_settings(config: CodeModeConfig, settings: EngineSettings) -> SupervisorSettings:
-    return SupervisorSettings(
-        max_workers=settings.max_workers,
-        warm=settings.warm_workers,
-        queue_limit=settings.queue_limit,
-        worker_reuse=settings.worker_reuse,
-        memory_bytes=config.memory_limit_bytes,
-        confinement=settings.confinement,
-    )
-
-
-def _store_limits(config: CodeModeConfig, settings: EngineSettings) -> StoreLimits:
-    return StoreLimits(
-        max_snapshot_bytes=config.max_snapshot_bytes + (1 << 20),  # the delta's cap, and the run's own state
-        max_snapshots=settings.max_suspended_runs,
-        max_total_bytes=settings.max_store_bytes,
-    )

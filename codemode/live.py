@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 
-from codemode_snapshots import Scope, StoreUnavailable, Tombstone
+from codemode_snapshots import RunMeta, Scope, StoreUnavailable, Tombstone
 
 from codemode.admission import Admission
 from codemode.contract import Failed
@@ -15,6 +15,7 @@ from codemode.leg import Services
 from codemode.meter import RunMeter, Tally
 from codemode.resume import ended
 from codemode.runs import Run, RunState
+from codemode.tools import Tool
 
 _log = logging.getLogger("codemode.engine")
 
@@ -44,8 +45,11 @@ class LiveRuns:
     def clear(self) -> None:
         self._by_id.clear()
 
-    async def find(self, run_id: str, caller: Scope) -> Run | Failed:
-        """The suspended run, here or in the store. To anybody outside its scope it does not exist."""
+    async def find(self, run_id: str, caller: Scope, own: tuple[Tool, ...] = ()) -> Run | Failed:
+        """The suspended run, here or in the store. To anybody outside its scope it does not exist.
+
+        `own` are the run's own tools, for one that another process left: tools are no part of a snapshot.
+        """
         run = self._by_id.get(run_id)
         if run is not None:
             if not same_caller(run.scope, caller):
@@ -64,11 +68,13 @@ class LiveRuns:
         if run_id in self._by_id:
             raise busy_run()
         environment = self._admission.environment((), found.label.scope.agent, None, None)
+        # what it may see is settled when it is thawed and says for whom it runs
         adopted = Run(run_id, found.label.scope, environment, RunMeter(self._tally))
         adopted.meter = None
         adopted.state = RunState.WAITING
         adopted.expires_ms = found.label.expires_at_ms
         adopted.is_adopted = True
+        adopted.own_tools = own
         self._services.trajectories.adopt(adopted)
         self._by_id[run_id] = adopted
         return adopted
@@ -81,6 +87,30 @@ class LiveRuns:
             await asyncio.gather(leg, return_exceptions=True)
         await self.abandon(run, reason, leave="aborted")
 
+    async def abort_one(self, run_id: str, caller: Scope) -> bool:
+        """Here, or in the store. False where the caller has no such run."""
+        run = self._by_id.get(run_id)
+        if run is not None:
+            if not same_caller(run.scope, caller):
+                return False
+            await self.abort(run, "somebody aborted it")
+            return True
+        found = await self._suspensions.find(run_id)
+        if not isinstance(found, RunMeta) or not same_caller(found.label.scope, caller):
+            return False
+        return await self._suspensions.end(run_id, leave="aborted")
+
+    async def abort_session(self, session: str, agent: str) -> int:
+        ended = 0
+        for run in self.all():
+            if (run.scope.session, run.scope.agent) == (session, agent):
+                await self.abort(run, "its session was aborted")
+                ended += 1
+        for meta in await self._suspensions.runs(session):
+            if meta.label.scope.agent == agent:
+                ended += await self._suspensions.end(meta.label.run_id, leave="aborted")
+        return ended
+
     async def abandon(self, run: Run, reason: str, leave: str | None = None) -> None:
         """The run is over in this process: its work is stopped, its snapshot deleted."""
         if not run.has_ended:
@@ -92,8 +122,14 @@ class LiveRuns:
         with contextlib.suppress(StoreUnavailable):
             await self._suspensions.end(run.id, leave=leave)
 
+    async def expire_for_ever(self) -> None:
+        pause = max(0.25, min(30.0, self._services.config.snapshot_ttl_seconds / 4))
+        while True:
+            await asyncio.sleep(pause)
+            await self.expire()
+
     async def expire(self) -> int:
-        """Purges what is past its time; the engine does this by itself. How many runs ended."""
+        """Purges what is past its time. How many runs ended."""
         try:
             ended = await self._suspensions.expire()
         except StoreUnavailable as error:

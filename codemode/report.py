@@ -1,4 +1,4 @@
-"""What an engine tells about itself: counts, health, suspended runs. Pure, and plain data."""
+"""What an engine tells about itself: counts, suspended runs. Pure, and plain data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 from codemode_snapshots import RunMeta
 
-from codemode.contract import Failed
 from codemode.meter import Tally
 from codemode.runs import Run
 from codemode.supervisor import SupervisorStats
@@ -21,16 +20,6 @@ def stats_of(runs: Iterable[Run], tally: Tally, workers: SupervisorStats) -> dic
         "totals": tally.to_dict(),
         "workers": msgspec.to_builtins(workers),
     }
-
-
-def health_of(is_open: bool, start_failure: Failed | None, workers: SupervisorStats) -> dict[str, Any]:
-    """A layer of confinement that is missing is a degradation to be seen, not a failure."""
-    if not is_open:
-        return {"status": "unavailable", "reasons": ["the engine is not started"]}
-    if start_failure is not None:
-        return {"status": "unavailable", "reasons": [start_failure.error]}
-    missing = [f"{layer.name}: {layer.detail}" for layer in workers.confinement if layer.status != "active"]
-    return {"status": "degraded" if missing else "healthy", "reasons": missing}
 
 
 def describe_run(meta: RunMeta) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from codemode.environment import Environment
 from codemode.executor import ApprovalRequest
 from codemode.meter import RunMeter, Tally
 from codemode.telemetry import CallRecord, CallStatus
-from codemode.tools import CallContext
+from codemode.tools import CallContext, Tool
 from codemode.trajectory import Recording, Trace, TraceState
 
 
@@ -77,6 +77,7 @@ class _Memory(msgspec.Struct, array_like=True):
     provider: str | None = None
     model: str | None = None
     caller: tuple[str, str, str, str] = ("", "", "", "")  # session key, sender, channel, sandbox
+    allow: tuple[str, ...] | None = None
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -97,10 +98,10 @@ class Run:
     """A run as this process knows it. `program` and `meter` are there while a leg runs."""
 
     __slots__ = (
-        "aborted", "began", "claim", "context", "environment", "exact_positions", "expires_ms",
+        "aborted", "allow", "began", "claim", "context", "environment", "exact_positions", "expires_ms",
         "host_context", "id", "is_adopted", "is_foreign", "is_frozen", "language", "late", "leg", "meter",
-        "model", "output", "pending", "program", "provider", "returned", "scope", "seq", "settled", "state",
-        "tasks", "timers", "trace", "unrecorded", "variables", "waiter",
+        "model", "output", "own_tools", "pending", "program", "provider", "returned", "scope", "seq",
+        "settled", "state", "tasks", "timers", "trace", "unrecorded", "variables", "waiter",
     )  # fmt: skip
 
     def __init__(self, run_id: str, scope: Scope, environment: Environment, meter: RunMeter) -> None:
@@ -133,6 +134,8 @@ class Run:
         self.began = time.perf_counter()
         self.provider: str | None = None  # as the policy was asked
         self.model: str | None = None
+        self.allow: tuple[str, ...] | None = None  # the run's own allowlist, below the policy
+        self.own_tools: tuple[Tool, ...] = ()
         self.host_context: CallContext | None = None
         self.context: CallContext | None = None  # the same, bound to this run
         self.variables: contextvars.Context | None = None  # of whoever started it
@@ -170,6 +173,7 @@ class Run:
         memory = _Memory(
             self.program, self.language, self.exact_positions, self.returned, meter.encode(), pending,
             settled, self.trace.freeze(), self.provider, self.model, self._caller(),
+            self.allow,
         )  # fmt: skip
         self.is_frozen = True
         return zlib.compress(_encoder.encode(memory), 6)
@@ -193,7 +197,7 @@ class Run:
         self.late = []
         self.is_frozen = False
         self.trace.thaw(memory.trace)
-        self.provider, self.model = memory.provider, memory.model
+        self.provider, self.model, self.allow = memory.provider, memory.model, memory.allow
         if self.host_context is None:
             key, sender, channel, sandbox = memory.caller
             self.host_context = CallContext(session_key=key, sender=sender, channel=channel, sandbox=sandbox)

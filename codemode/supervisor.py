@@ -17,6 +17,7 @@ from codemode_runtime.wire import LayerReport, Outcome, Refused
 from codemode_runtime.zygote_wire import Flavour
 from msgspec import Struct
 
+from codemode.config import CodeModeConfig, EngineSettings
 from codemode.fair import FairQueue
 from codemode.pool import Counters, Pool, PoolSettings
 from codemode.worker_errors import Aborted, QueueFull
@@ -42,6 +43,17 @@ class SupervisorSettings:
     prewarm: tuple[Flavour, ...] = ()  # flavours to start together with "javascript"
     cache: Path | None = None  # of compiled machine code; the user's own by default
     entry: str = "codemode_runtime.zygote"  # the module a zygote runs; tests have others
+
+    @classmethod
+    def of(cls, config: CodeModeConfig, settings: EngineSettings) -> SupervisorSettings:
+        return cls(
+            max_workers=settings.max_workers,
+            warm=settings.warm_workers,
+            queue_limit=settings.queue_limit,
+            worker_reuse=settings.worker_reuse,
+            memory_bytes=config.memory_limit_bytes,
+            confinement=settings.confinement,
+        )
 
 
 def second_opinion(flavour: Flavour, outcome: Outcome) -> Flavour | None:

@@ -39,6 +39,8 @@ from codemode_snapshots import (
     unseal_settlement,
 )
 
+from codemode.config import CodeModeConfig, EngineSettings
+
 T = TypeVar("T")
 _open_here: set[str] = set()  # engine ids of this process: that it lives does not mean that they are open
 
@@ -69,6 +71,14 @@ class Opened:
 
 def now_ms() -> int:
     return int(time.time() * 1000)
+
+
+def store_limits(config: CodeModeConfig, settings: EngineSettings) -> StoreLimits:
+    return StoreLimits(
+        max_snapshot_bytes=config.max_snapshot_bytes + (1 << 20),  # the delta's cap, and the run's own state
+        max_snapshots=settings.max_suspended_runs,
+        max_total_bytes=settings.max_store_bytes,
+    )
 
 
 class Suspensions:

@@ -61,13 +61,9 @@ class McpBridge:
     async def close(self) -> None:
         await asyncio.gather(*(link.close() for link in self._links))
 
-    def add_health(self, health: dict[str, Any]) -> dict[str, Any]:
-        """A server that cannot be reached degrades the engine; it never makes it unavailable."""
-        if not self._links or health["status"] == "unavailable":
-            return health
-        reasons = [f"MCP server {link.server.name}: {link.problem}" for link in self._links if link.problem]
-        status = "degraded" if reasons else health["status"]
-        return {**health, "status": status, "reasons": [*health["reasons"], *reasons], "mcp": self.health()}
+    async def probe(self, patience_seconds: float) -> None:
+        """Each server that has been wanted so far is asked something; `health` then has what came of it."""
+        await asyncio.gather(*(link.probe(patience_seconds) for link in self._links if not link.is_idle))
 
     def health(self) -> list[dict[str, Any]]:
         return [

@@ -91,6 +91,19 @@ class Link:
             self._scope.cancel()
         await asyncio.gather(self._keeper, return_exceptions=True)
 
+    async def probe(self, patience_seconds: float) -> None:
+        """Asks it for something, connecting it if need be; `problem` then says what came of it."""
+        try:
+            async with asyncio.timeout(patience_seconds):
+                await list_tools(await self._connected())
+                self.problem = ""
+        except TimeoutError:
+            self.problem = f"it did not answer within {patience_seconds:g} s"
+        except ConnectionLost as error:
+            self._note_loss(str(error))
+        except McpError as error:
+            self.problem = self.problem or str(error)
+
     # ---- calls ---------------------------------------------------------------------------------------------
 
     async def _send(self, method: str, params: dict[str, Any], context: CallContext) -> dict[str, Any]:

@@ -37,6 +37,12 @@ class Resolution(Struct, frozen=True):
     explanations: tuple[Explanation, ...]  # of every tool given, in the same order
 
 
+def narrow(resolution: Resolution, allow: Sequence[str]) -> Resolution:
+    """What a run's own allowlist leaves of it: below every policy, and only for that run."""
+    left = Policy({"allow": list(allow)}).resolve(resolution.tools)
+    return Resolution(left.tools, resolution.warnings + left.warnings, resolution.explanations)
+
+
 class Policy:
     def __init__(self, config: Mapping[str, Any] | None = None) -> None:
         """Raises ConfigError for unknown keys, profiles and groups, and for lists that are none."""

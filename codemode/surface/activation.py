@@ -5,13 +5,13 @@ The order: policy, the run's own allowlist, then either the tools as they are or
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
 from codemode.catalog import Catalog
 from codemode.config import CodeModeConfig
-from codemode.policy import Policy
+from codemode.policy import Policy, Resolution, narrow
 from codemode.surface.controls import exec_tool, wait_tool
 from codemode.surface.description import NamespaceText, describe_exec
 from codemode.surface.quick_index import DEFAULT_BUDGET
@@ -50,22 +50,40 @@ def prepare_run(
     if disable_tools or (runtime_allow is not None and not runtime_allow):
         return PreparedRun(False, (), None)  # no tools on purpose
     resolved = (policy or Policy()).resolve(as_tools(tools), agent=agent, provider=provider, model=model)
-    allowed, warnings = resolved.tools, resolved.warnings
     if runtime_allow is not None:
-        narrowed = Policy({"allow": list(runtime_allow)}).resolve(allowed)
-        allowed, warnings = narrowed.tools, warnings + narrowed.warnings
+        resolved = narrow(resolved, runtime_allow)
+    return surface_of(
+        resolved,
+        config,
+        namespaces=lambda _: namespaces,
+        index_budget=index_budget,
+        exec_run=exec_run,
+        wait_run=wait_run,
+    )
+
+
+def surface_of(
+    resolved: Resolution,
+    config: CodeModeConfig,
+    *,
+    namespaces: Callable[[Catalog], Sequence[NamespaceText]],
+    index_budget: int = DEFAULT_BUDGET,
+    exec_run: Run | None = None,
+    wait_run: Run | None = None,
+) -> PreparedRun:
+    """The second half: the policy has spoken, and what is left is shown or hidden."""
     if not config.enabled:
-        return PreparedRun(False, allowed, None, warnings)
-    catalog = Catalog(allowed)
+        return PreparedRun(False, resolved.tools, None, resolved.warnings)
+    catalog = Catalog(resolved.tools)
     if not len(catalog):
-        return PreparedRun(False, (), None, warnings)
+        return PreparedRun(False, (), None, resolved.warnings)
     description = describe_exec(
         catalog,
         languages=config.languages,
         max_pending_calls=config.max_pending_tool_calls,
-        namespaces=namespaces,
+        namespaces=namespaces(catalog),
         index_budget=index_budget,
     )
     control = exec_tool(description, config.languages, *([exec_run] if exec_run else []))
     waiting = wait_tool(*([wait_run] if wait_run else []))
-    return PreparedRun(True, (control, waiting), catalog, warnings)
+    return PreparedRun(True, (control, waiting), catalog, resolved.warnings)

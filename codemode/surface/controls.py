@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from codemode.contract import CodeModeResult
 from codemode.tools import CallContext, Run, Tool, ToolError
 
 EXEC_PARAMETERS = ("code", "command", "language")
@@ -17,6 +18,16 @@ like exec. Takes the runId of that result; call it again as long as the status i
 
 async def _by_the_engine(arguments: dict[str, Any], context: CallContext) -> Any:  # noqa: ARG001 - a Run's shape
     raise ToolError("exec and wait are run by the engine, not as tools")
+
+
+def bound_to(execute: Callable[..., Awaitable[CodeModeResult]], who: Mapping[str, Any]) -> Run:
+    """An engine's `exec` or `wait` as what a tool runs: for these callers, each call under its own id."""
+
+    async def run(arguments: dict[str, Any], context: CallContext) -> Any:
+        own = {"tool_call": context.call_id} if context.call_id else {}
+        return (await execute(arguments, **who, **own)).to_dict()
+
+    return run
 
 
 def exec_tool(description: str, languages: Sequence[str], run: Run = _by_the_engine) -> Tool:

@@ -1,0 +1,137 @@
+"""Whether an engine can do its work: what is known at any moment, and probes that find out.
+
+`engine.health()` tells at once what is known; awaited, it first tries each part for real: a program in a
+worker, a snapshot written and deleted, a list asked of each MCP server. Probes change nothing that lasts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any, Literal
+
+from codemode_runtime import wire
+from codemode_runtime.shapes import Limits
+from codemode_snapshots import Scope, SnapshotError, StoreFull
+from msgspec import Struct
+
+from codemode.bridges.mcp_bridge import McpBridge
+from codemode.catalog import Catalog
+from codemode.contract import Failed
+from codemode.environment import Environment
+from codemode.executor import Executor
+from codemode.supervisor import Supervisor, SupervisorStats
+from codemode.suspension import Suspensions
+from codemode.worker_errors import QueueFull, SupervisorError
+
+Status = Literal["healthy", "degraded", "unavailable"]
+_ORDER: tuple[Status, ...] = ("healthy", "degraded", "unavailable")
+_PATIENCE_SECONDS = 10.0
+_PROBE_MS = 1_000
+_WHO = Scope("-", "-health", "-", "-")
+
+
+class Check(Struct, frozen=True):
+    """One part of the engine. A reason for everything that is not healthy."""
+
+    name: str
+    status: Status = "healthy"
+    reason: str = ""
+
+
+class Health(dict[str, Any]):
+    """`status`, `reasons`, `checks`, and `mcp` where there are servers. Awaited, all is probed."""
+
+    def __init__(self, known: dict[str, Any], probe: Callable[[], Coroutine[Any, Any, Health]]) -> None:
+        super().__init__(known)
+        self._probe = probe
+
+    def __await__(self) -> Generator[Any, None, Health]:
+        return self._probe().__await__()
+
+
+class Doctor:
+    """Of one engine."""
+
+    def __init__(self, supervisor: Supervisor, suspensions: Suspensions, mcp: McpBridge) -> None:
+        self._supervisor = supervisor
+        self._suspensions = suspensions
+        self._mcp = mcp
+
+    def look(self, is_open: bool, start_failure: Failed | None) -> Health:
+        """What is known without asking anybody."""
+        blocked = _blocked(is_open, start_failure)
+        known = [blocked or Check("workers"), *self._common()]
+
+        async def probe() -> Health:
+            if blocked is not None:
+                return self.look(is_open, start_failure)
+            probes = (self._probe_workers(), self._probe_store(), self._mcp.probe(_PATIENCE_SECONDS))
+            workers, store, _ = await asyncio.gather(*probes)
+            return Health(self._report([workers, store, *self._common()]), probe)
+
+        return Health(self._report(known), probe)
+
+    def _common(self) -> list[Check]:
+        return [_confinement(self._supervisor.stats()), *_servers(self._mcp)]
+
+    def _report(self, checks: list[Check]) -> dict[str, Any]:
+        worst = max(checks, key=lambda check: _ORDER.index(check.status)).status
+        found: dict[str, Any] = {
+            "status": worst,
+            "reasons": [f"{check.name}: {check.reason}" for check in checks if check.status != "healthy"],
+            "checks": [{"name": c.name, "status": c.status, "reason": c.reason} for c in checks],
+        }
+        servers = self._mcp.health()
+        return found | {"mcp": servers} if servers else found
+
+    async def _probe_workers(self) -> Check:
+        """A program of its own, through the queue that every run goes through."""
+        catalog = Catalog(())
+        environment = Environment(catalog, Executor(catalog))
+        limits = Limits(memory_bytes=1 << 20, output_bytes=1 << 10, pending_calls=1)
+        try:
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                with await self._supervisor.lease(session=_WHO.session) as worker:
+                    outcome = await worker.start("return 6 * 7", "javascript", limits, _PROBE_MS, environment)
+        except TimeoutError:
+            return Check("workers", "degraded", f"no worker was free within {_PATIENCE_SECONDS:g} s")
+        except QueueFull as error:
+            return Check("workers", "degraded", str(error))
+        except SupervisorError as error:
+            return Check("workers", "unavailable", str(error))
+        if isinstance(outcome, wire.Done) and bytes(outcome.result.value) == b"42":
+            return Check("workers")
+        return Check("workers", "unavailable", "a worker did not run a program as it should")
+
+    async def _probe_store(self) -> Check:
+        run_id = f"probe_{time.time_ns():x}"
+        try:
+            await self._suspensions.save("probe", run_id, _WHO, _PROBE_MS, b"", b"", None)
+            await self._suspensions.end(run_id, leave=None)
+        except StoreFull as error:
+            return Check("store", "degraded", f"no room for another suspended run: {error}")
+        except SnapshotError as error:
+            return Check("store", "degraded", f"no run can be suspended: {error}")
+        return Check("store")
+
+
+def _blocked(is_open: bool, start_failure: Failed | None) -> Check | None:
+    if not is_open:
+        return Check("workers", "unavailable", "the engine is not started")
+    return None if start_failure is None else Check("workers", "unavailable", start_failure.error)
+
+
+def _confinement(workers: SupervisorStats) -> Check:
+    """A layer that is missing is a degradation to be seen, not a failure."""
+    missing = [f"{layer.name}: {layer.detail}" for layer in workers.confinement if layer.status != "active"]
+    return Check("confinement", "degraded" if missing else "healthy", "; ".join(missing))
+
+
+def _servers(mcp: McpBridge) -> list[Check]:
+    """One that cannot be reached degrades the engine; it never makes it unavailable."""
+    return [
+        Check(f"MCP server {one['server']}", "degraded" if one["reason"] else "healthy", one["reason"])
+        for one in mcp.health()
+    ]
