@@ -128,6 +128,12 @@ class Leg:
         return worker
 
     async def _drive(self, worker: Worker, outcome: wire.Outcome) -> CodeModeResult:
+        if not isinstance(outcome, wire.Idle):
+            return await self._end(outcome)
+        with self._run.alarm_at(self._deadline):
+            return await self._drain(worker, outcome)
+
+    async def _drain(self, worker: Worker, outcome: wire.Outcome) -> CodeModeResult:
         run = self._run
         while isinstance(outcome, wire.Idle):
             self._note(outcome)

@@ -47,7 +47,7 @@ _encode = msgspec.json.encode
 _METHODS: dict[str, CallMethod] = {"search": "search", "describe": "describe", "namespace": "namespace"}
 _VIA: dict[str, Via] = {"mcp": "mcp", "namespace": "namespace"}
 # Searched off the event loop: the first search of ten thousand tools builds an index for half a second.
-_LARGE_CATALOG = 300
+LARGE_CATALOG = 300
 _INTERRUPTED = Failed(
     "interrupted",
     "InterruptedError",
@@ -169,7 +169,7 @@ class NestedWork:
                 self._launch(run, work, None)
 
     def _begin_search(self, run: Run, work: Work) -> None:
-        query, options = (*_arguments(work), None, None)[:2]
+        query, options = (*arguments_of(work.args), None, None)[:2]
         fields = cast("dict[str, Any]", options) if isinstance(options, dict) else {}
         limit = fields.get("limit", self._config.search_default_limit)
         catalog = run.environment.catalog
@@ -179,7 +179,7 @@ class NestedWork:
             return
         wanted = query if isinstance(query, str) else ""
         count = int(max(1, min(limit, self._config.max_search_limit)))
-        if len(catalog) > _LARGE_CATALOG:
+        if len(catalog) > LARGE_CATALOG:
             searching = self._search_in_thread(run, work, wanted, count)
             run.tasks[work.id] = asyncio.create_task(searching, name="codemode search")
         else:
@@ -199,17 +199,11 @@ class NestedWork:
         self._finish(run, work, result)
 
     def _launch(self, run: Run, work: Work, decided: tuple[ApprovalRequest, Decision] | None) -> None:
-        run.tasks[work.id] = asyncio.create_task(
-            self._execute(run, work, decided), name=f"codemode {work.name}"
-        )
-
-    async def _execute(self, run: Run, work: Work, decided: tuple[ApprovalRequest, Decision] | None) -> None:
-        arguments = _arguments(work)
+        arguments = arguments_of(work.args)
         target, given = work.target, arguments[0] if arguments else None
         if work.method == "namespace":
             resolved = _scope_call(run, work, arguments)
             if isinstance(resolved, Failed):
-                run.tasks.pop(work.id, None)
                 self._finish(run, work, resolved)
                 return
             target, given = resolved
@@ -222,19 +216,10 @@ class NestedWork:
             via=_VIA.get(work.method, "tools"),
             variables=run.variables,
         )
-        executor = run.environment.executor
-        try:
-            if decided is None:
-                result = await executor.call(request)
-            else:
-                result = await executor.resume(request, *decided)
-        except asyncio.CancelledError:
-            raise
-        except Exception:  # what a tool or hook does is a result: this failure is ours
-            _log.exception("the executor failed on %s", work.tool)
-            result = _BROKEN
-        finally:
-            run.tasks.pop(work.id, None)
+        run.calls[work.id] = run.environment.executor.start(request, partial(self._end, run, work), decided)
+
+    def _end(self, run: Run, work: Work, result: CallResult) -> None:
+        run.calls.pop(work.id, None)
         if isinstance(result, NeedsApproval):
             work.approval = result.approval
             run.trace.ask(work.id, result.approval.id)
@@ -296,9 +281,10 @@ def _unknown(run: Run, work: Work) -> Failed:
     return Failed("unknown_tool", "UnknownTool", f'No tool "{work.target[:120]}" in this run.{hint}')
 
 
-def _arguments(work: Work) -> list[Any]:
+def arguments_of(args: bytes) -> list[Any]:
+    """The guest's JSON array of arguments; whatever is none is empty."""
     try:
-        found = wire.decode_value(work.args)
+        found = wire.decode_value(args)
     except FrameRefused:
         return []
     return cast("list[Any]", found) if isinstance(found, list) else []

@@ -99,9 +99,10 @@ class Resumption:
 
     async def _news(self, run: Run, deadline: float) -> bool:
         """Something has settled. An approval that is asked for meanwhile is not news for the program."""
-        while not run.settled:
-            if not await run.news(deadline) or run.has_ended:
-                return False
+        with run.alarm_at(deadline):
+            while not run.settled:
+                if not await run.news(deadline) or run.has_ended:
+                    return False
         return True
 
     async def _open(self, run: Run) -> Opened | Failed:

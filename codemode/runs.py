@@ -13,6 +13,8 @@ import enum
 import secrets
 import time
 import zlib
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -23,7 +25,7 @@ from codemode_snapshots import Claim, Scope
 from codemode.config import Language
 from codemode.contract import Output
 from codemode.environment import Environment
-from codemode.executor import ApprovalRequest
+from codemode.executor import ApprovalRequest, Calling, join
 from codemode.meter import RunMeter, Tally
 from codemode.telemetry import CallRecord, CallStatus
 from codemode.tools import CallContext, Tool
@@ -98,10 +100,11 @@ class Run:
     """A run as this process knows it. `program` and `meter` are there while a leg runs."""
 
     __slots__ = (
-        "aborted", "allow", "began", "claim", "context", "environment", "exact_positions", "expires_ms",
-        "host_context", "id", "is_adopted", "is_foreign", "is_frozen", "language", "late", "leg", "meter",
-        "model", "output", "own_tools", "pending", "program", "provider", "returned", "scope", "seq",
-        "settled", "state", "tasks", "timers", "trace", "unrecorded", "variables", "waiter",
+        "aborted", "allow", "began", "calls", "claim", "context", "environment", "exact_positions",
+        "expires_ms", "host_context", "id", "is_adopted", "is_foreign", "is_frozen", "language",
+        "late", "leg", "meter", "model", "output", "own_tools", "pending", "program", "provider",
+        "returned", "scope", "seq", "settled", "state", "tasks", "timers", "trace", "unrecorded",
+        "variables", "waiter",
     )  # fmt: skip
 
     def __init__(self, run_id: str, scope: Scope, environment: Environment, meter: RunMeter) -> None:
@@ -121,7 +124,8 @@ class Run:
         self.unrecorded: list[Settlement] = []  # of those, not yet in a durable store
         self.late: list[tuple[str, CallStatus, float, int]] = []  # calls that finished while it was frozen
         self.seq = 0
-        self.tasks: dict[int, asyncio.Task[None]] = {}
+        self.calls: dict[int, Calling] = {}  # under way
+        self.tasks: dict[int, asyncio.Task[None]] = {}  # what else is
         self.timers: dict[int, asyncio.TimerHandle] = {}
         self.waiter: asyncio.Future[None] | None = None
         self.leg: asyncio.Task[Any] | None = None
@@ -235,31 +239,44 @@ class Run:
             self.waiter.set_result(None)
 
     async def news(self, until: float) -> bool:
-        """Waits until something settles or asks for approval; False if the deadline came first."""
+        """Waits until something settles or asks for approval; False if the deadline came first.
+
+        Whoever waits says when with `alarm_at` first: one alarm serves all the waits of a leg.
+        """
         loop = asyncio.get_running_loop()
         if loop.time() >= until:
             return False
         waiter = self.waiter = loop.create_future()
-        alarm = loop.call_at(until, self.wake)
         try:
             await waiter
         finally:
-            alarm.cancel()
             self.waiter = None
         return bool(self.settled) or loop.time() < until
+
+    @contextmanager
+    def alarm_at(self, until: float) -> Generator[None]:
+        alarm = asyncio.get_running_loop().call_at(until, self.wake)
+        try:
+            yield
+        finally:
+            alarm.cancel()
 
     async def cancel_work(self) -> None:
         """Cancels what still runs for this run, and returns when it has stopped."""
         for timer in self.timers.values():
             timer.cancel()
         self.timers.clear()
-        running = list(self.tasks.values())
+        calls, running = list(self.calls.values()), list(self.tasks.values())
+        for call in calls:
+            call.stop()
         for task in running:
             if not task.cancelling():  # a second cancel would cut the first one's clean-up short
                 task.cancel()
         if running:
             await asyncio.wait(running)
+        await join(calls)
         self.tasks.clear()
+        self.calls.clear()
         self.pending.clear()
 
 

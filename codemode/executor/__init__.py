@@ -2,6 +2,7 @@
 
 from codemode.executor.approvals import Approve
 from codemode.executor.audit import Audit, AuditEvent
+from codemode.executor.calling import Calling, join
 from codemode.executor.calls import (
     ApprovalRequest,
     CallRequest,
@@ -37,6 +38,7 @@ __all__ = [
     "CallRequest",
     "CallResult",
     "CallUpdate",
+    "Calling",
     "Decision",
     "Executor",
     "Failed",
@@ -49,4 +51,5 @@ __all__ = [
     "Rewrite",
     "Verdict",
     "Via",
+    "join",
 ]

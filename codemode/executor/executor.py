@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
-from threading import Event
 from typing import Any
 
 import msgspec
@@ -20,6 +19,7 @@ import msgspec
 from codemode.catalog import Catalog
 from codemode.executor.approvals import Approve, approval_id, ask, request_approval
 from codemode.executor.audit import Audit, audit_event, record
+from codemode.executor.calling import Calling, join
 from codemode.executor.calls import (
     ApprovalRequest,
     CallRequest,
@@ -29,7 +29,7 @@ from codemode.executor.calls import (
     Failed,
     NeedsApproval,
 )
-from codemode.executor.hooks import AfterToolCall, BeforeToolCall, HookChain
+from codemode.executor.hooks import AfterToolCall, BeforeToolCall, HookChain, Verdict
 from codemode.executor.running import Gates, run_tool
 from codemode.executor.validation import refuse_arguments
 from codemode.tools import CallContext, Tool
@@ -39,6 +39,7 @@ _log = logging.getLogger("codemode.executor")
 
 _MAX_RESULT_BYTES = 8 << 20
 _LONGEST_NAME = 120
+_BROKEN = Failed("tool_error", "InternalError", "the call failed inside the engine")
 
 
 class Executor:
@@ -69,28 +70,61 @@ class Executor:
 
     async def call(self, request: CallRequest) -> CallResult:
         """Never raises for what a tool, a hook or a program did. Cancelling it stops and joins the tool."""
-        return await self._audited(request, None, None)
+        return await self._ended(request, None)
 
     async def resume(self, request: CallRequest, approval: ApprovalRequest, decision: Decision) -> CallResult:
         """Goes on with a call that needed approval, maybe in another process.
 
         The tool must still be there and take the arguments. Hooks have seen them and are not asked again.
         """
-        return await self._audited(request, approval, decision)
+        return await self._ended(request, (approval, decision))
+
+    def start(
+        self,
+        request: CallRequest,
+        on_end: Callable[[CallResult], None],
+        decided: tuple[ApprovalRequest, Decision] | None = None,
+    ) -> Calling:
+        """The same without waiting for it: `on_end` is called with the result, unless it is stopped."""
+        calling = Calling(request.tool[:_LONGEST_NAME], on_end)
+        own = None if request.variables is None else request.variables.copy()
+        calling.task = asyncio.create_task(
+            self._live(request, calling, decided), name=f"codemode {calling.name}", context=own
+        )
+        return calling
+
+    async def _ended(
+        self, request: CallRequest, decided: tuple[ApprovalRequest, Decision] | None
+    ) -> CallResult:
+        ended: asyncio.Future[CallResult] = asyncio.get_running_loop().create_future()
+        calling = self.start(request, ended.set_result, decided)
+        try:
+            return await ended
+        except asyncio.CancelledError:
+            calling.stop()
+            await join([calling])
+            raise
+
+    async def _live(
+        self, request: CallRequest, calling: Calling, decided: tuple[ApprovalRequest, Decision] | None
+    ) -> None:
+        try:
+            result = await self._audited(request, calling, decided)
+        except Exception:  # what a tool or hook does is a result: this failure is ours
+            _log.exception("the executor failed on %s", calling.name)
+            result = _BROKEN
+        calling.tell(result)
 
     async def _audited(
-        self, request: CallRequest, approval: ApprovalRequest | None, decision: Decision | None
+        self, request: CallRequest, calling: Calling, decided: tuple[ApprovalRequest, Decision] | None
     ) -> CallResult:
+        if self._audit is None:
+            return await self._found(request, calling, decided)
         started_at_ms, begun = time.time_ns() // 1_000_000, time.perf_counter()
         tool = self._find(request)
         result: CallResult = Failed("aborted", "Aborted", "the call was cancelled")
         try:
-            if tool is None:
-                result = self._unknown(request)
-            elif approval is None or decision is None:
-                result = await self._begin(tool, request)
-            else:
-                result = await self._decided(tool, request, approval, decision)
+            result = await self._found(request, calling, decided)
         finally:  # a cancelled call is on record too
             event = audit_event(
                 request,
@@ -98,10 +132,20 @@ class Executor:
                 result,
                 started_at_ms=started_at_ms,
                 duration_ms=(time.perf_counter() - begun) * 1000,
-                approval_id=approval.id if approval else None,
+                approval_id=decided[0].id if decided else None,
             )
             await record(self._audit, event)
         return result
+
+    async def _found(
+        self, request: CallRequest, calling: Calling, decided: tuple[ApprovalRequest, Decision] | None
+    ) -> CallResult:
+        tool = self._find(request)
+        if tool is None:
+            return self._unknown(request)
+        if decided is None:
+            return await self._begin(tool, request, calling)
+        return await self._decided(tool, request, calling, *decided)
 
     def _find(self, request: CallRequest) -> Tool | None:
         if request.via == "tools":
@@ -134,13 +178,17 @@ class Executor:
         tool_id = self._catalog.convenience(name) or name
         return self._find(CallRequest(tool_id, context=context)) is not None
 
-    async def _begin(self, tool: Tool, request: CallRequest) -> CallResult:
+    async def _begin(self, tool: Tool, request: CallRequest, calling: Calling) -> CallResult:
         arguments: Any = {} if request.arguments is None else request.arguments
         refused = refuse_arguments(tool, arguments)
         if refused is not None:
             return refused
-        context = self._context(tool, request)
-        verdict = await self._hooks.before(BeforeToolCall(tool.name, tool.id, arguments, context))
+        context = self._context(tool, request, calling)
+        verdict = (
+            await self._hooks.before(BeforeToolCall(tool.name, tool.id, arguments, context))
+            if self._hooks.rules
+            else Verdict(arguments)
+        )
         if verdict.blocked is not None:
             return Failed("denied", "ToolBlocked", f"{tool.name} was blocked: {verdict.blocked}")
         if verdict.rewritten:
@@ -151,17 +199,22 @@ class Executor:
                 told = f"{tool.name}: a rule of the host changed the arguments to something it does not take"
                 return Failed("invalid_arguments", "InvalidArguments", told)
         if not tool.hints.requires_approval and verdict.approval is None:
-            return await self._run(tool, request, verdict.arguments, context)
+            return await self._run(tool, verdict.arguments, context, calling)
         approval = request_approval(tool, verdict.arguments, context, verdict.approval or "")
         decision = await ask(self._approve, approval)
         if decision is None:
             return NeedsApproval(approval)
-        return await self._decided(tool, request, approval, decision)
+        return await self._decided(tool, request, calling, approval, decision)
 
     async def _decided(
-        self, tool: Tool, request: CallRequest, approval: ApprovalRequest, decision: Decision
+        self,
+        tool: Tool,
+        request: CallRequest,
+        calling: Calling,
+        approval: ApprovalRequest,
+        decision: Decision,
     ) -> CallResult:
-        context = self._context(tool, request)
+        context = self._context(tool, request, calling)
         expected = approval_id(context.run_id, context.call_id, tool.id, approval.arguments)
         if approval.id != expected:
             return Failed("denied", "ApprovalRefused", f"{tool.name}: the approval is for another action")
@@ -170,58 +223,62 @@ class Executor:
             return Failed("denied", "ApprovalRefused", f"{tool.name} was not approved{reason}")
         # The tool may have changed while somebody thought about it.
         refused = refuse_arguments(tool, approval.arguments)
-        return refused or await self._run(tool, request, approval.arguments, context)
+        return refused or await self._run(tool, approval.arguments, context, calling)
 
     async def _run(
-        self, tool: Tool, request: CallRequest, arguments: dict[str, Any], context: CallContext
+        self, tool: Tool, arguments: dict[str, Any], context: CallContext, calling: Calling
     ) -> CallResult:
         begun = time.perf_counter()
-        ended = Event() if self._on_update is not None else None
-        reporting = context if ended is None else replace(context, on_update=self._reporter(context, ended))
-        try:
-            result = await run_tool(
-                tool,
-                arguments,
-                reporting,
-                gates=self._gates,
-                variables=request.variables,
-                max_result_bytes=self._max_result_bytes,
-            )
-        finally:
-            if ended is not None:
-                ended.set()
-        duration_ms = (time.perf_counter() - begun) * 1000
-        await self._hooks.after(AfterToolCall(tool.name, tool.id, arguments, context, result, duration_ms))
+        result = await run_tool(
+            tool, arguments, context, calling, gates=self._gates, max_result_bytes=self._max_result_bytes
+        )
+        if self._hooks.looks_on:
+            ms = (time.perf_counter() - begun) * 1000
+            await self._hooks.after(AfterToolCall(tool.name, tool.id, arguments, context, result, ms))
         return result
 
-    def _context(self, tool: Tool, request: CallRequest) -> CallContext:
-        return replace(
-            request.context,
-            call_id=request.call_id,
-            tool_id=tool.id,
-            idempotency_key=request.idempotency_key,
-            abort=Event(),  # of this call: a time-out here is none of its neighbours' business
+    def _context(self, tool: Tool, request: CallRequest, calling: Calling) -> CallContext:
+        """Spelled out, because `replace` takes as long as a quick tool."""
+        given = request.context
+        return CallContext(
+            given.agent_id,
+            given.session_id,
+            given.session_key,
+            given.sender,
+            given.channel,
+            given.sandbox,
+            given.run_id,
+            request.call_id,
+            tool.id,
+            request.idempotency_key,
+            calling.abort,  # of this call: a time-out here is none of its neighbours' business
+            self._reporter(given.run_id, request.call_id, tool.id, calling),
         )
 
-    def _reporter(self, context: CallContext, ended: Event) -> Callable[[Any], None] | None:
+    def _reporter(
+        self, run_id: str, call_id: str, tool_id: str, calling: Calling
+    ) -> Callable[[Any], None] | None:
         """From any thread into the event loop, in order; a tool that reports after its end is not heard."""
         sink = self._on_update
         if sink is None:
             return None
-        loop = asyncio.get_running_loop()
+        loop, home = asyncio.get_running_loop(), threading.get_ident()
 
         def deliver(progress: Any) -> None:
-            if not ended.is_set():
-                sink(CallUpdate(context.run_id, context.call_id, context.tool_id, progress))
+            if not calling.is_over:
+                sink(CallUpdate(run_id, call_id, tool_id, progress))
 
         def report(progress: Any) -> None:
-            if ended.is_set():
+            if calling.is_over:
                 return
             try:
                 plain = msgspec.json.decode(encode_result(progress))
             except NotJson:
-                _log.debug("%s reported progress that is not JSON", context.tool_id)
+                _log.debug("%s reported progress that is not JSON", tool_id)
                 return
-            loop.call_soon_threadsafe(deliver, plain)
+            if threading.get_ident() == home:
+                deliver(plain)  # at once: a quick tool is over in the next turn
+            else:
+                loop.call_soon_threadsafe(deliver, plain)
 
         return report

@@ -86,6 +86,11 @@ class HookChain:
             self._after += [after] if after is not None else []
 
     @property
+    def rules(self) -> bool:
+        """Whether anybody wants to be asked before a call."""
+        return bool(self._before)
+
+    @property
     def looks_on(self) -> bool:
         """Whether anybody wants to hear of calls that are over."""
         return bool(self._after)

@@ -1,25 +1,18 @@
-"""Runs one tool within its limits: how many at once, how long, and no longer than whoever asked for it.
-
-Whoever cancels the call waits until the tool has ended, or until the grace of one that does not obey is over.
-"""
+"""Runs one tool within its limits: how many at once, how long, and no longer than whoever asked for it."""
 
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import logging
-from collections.abc import Coroutine
 from typing import Any
 
+from codemode.executor.calling import GRACE_SECONDS, Calling, leave_behind
 from codemode.executor.calls import CallResult, Failed, Ok
 from codemode.executor.failures import failure_of
 from codemode.tools import CallContext, Tool, ToolError
 from codemode.tools.results import NotJson, encode_result
 
 _log = logging.getLogger("codemode.executor")
-
-# Longer than a sync tool's thread is waited for.
-_GRACE_SECONDS = 2.0
 
 
 class Gates:
@@ -29,69 +22,87 @@ class Gates:
         self._gates: dict[tuple[str, int], asyncio.Semaphore] = {}
 
     def of(self, tool: Tool) -> asyncio.Semaphore:
-        return self._gates.setdefault(
-            (tool.id, tool.hints.concurrency), asyncio.Semaphore(tool.hints.concurrency)
-        )
+        key = (tool.id, tool.hints.concurrency)
+        gate = self._gates.get(key)
+        if gate is None:
+            gate = self._gates[key] = asyncio.Semaphore(tool.hints.concurrency)
+        return gate
 
 
 async def run_tool(
     tool: Tool,
     arguments: dict[str, Any],
     context: CallContext,
+    calling: Calling,
     *,
     gates: Gates,
-    variables: contextvars.Context | None,
     max_result_bytes: int,
 ) -> CallResult:
-    """The time-out starts when the tool does, not while it waits for its turn."""
+    """In the call's own task. The time-out starts when the tool does, not while it waits for its turn."""
     async with gates.of(tool):
-        work = _start(tool, arguments, context, variables)
+        clock = _Clock(tool, calling)
         try:
-            await asyncio.wait({work}, timeout=tool.hints.timeout_ms / 1000)
+            value = await tool.run(arguments, context)
         except asyncio.CancelledError:
-            await _stop(tool, work, context)
-            raise
-        if not work.done():
-            await _stop(tool, work, context)
-            seconds = tool.hints.timeout_ms / 1000
-            return Failed("timeout", "ToolTimeout", f"{tool.name} did not end within {seconds:g} s")
-    return _outcome(tool, work, max_result_bytes)
+            if clock.has_expired:
+                return clock.failure
+            if _is_cancelled(calling):
+                calling.abort.set()
+                raise
+            return Failed("tool_error", "CancelledError", f"{tool.name} cancelled itself")
+        except SystemExit:  # asyncio would end the host with it
+            return failure_of(ToolError("the tool tried to end the process", name="SystemExit"))
+        except Exception as error:
+            _log.debug("%s failed", tool.id, exc_info=error)
+            return clock.failure if clock.has_expired else failure_of(error)
+        finally:
+            clock.stop()
+        if clock.has_expired:
+            return clock.failure
+    return _encoded(tool, value, max_result_bytes)
 
 
-def _start(
-    tool: Tool, arguments: dict[str, Any], context: CallContext, variables: contextvars.Context | None
-) -> asyncio.Task[Any]:
-    async def guarded() -> Any:
-        try:
-            return await tool.run(arguments, context)
-        except SystemExit as error:  # asyncio would end the host with it
-            raise ToolError("the tool tried to end the process", name="SystemExit") from error
+class _Clock:
+    """Cancels the call when its tool is over its time; one that goes on then is left behind."""
 
-    coroutine: Coroutine[Any, Any, Any] = guarded()
-    own = variables.copy() if variables is not None else None
-    return asyncio.create_task(coroutine, name=f"codemode tool {tool.id}", context=own)
+    __slots__ = ("_calling", "_timer", "_tool", "has_expired")
+
+    def __init__(self, tool: Tool, calling: Calling) -> None:
+        self._tool = tool
+        self._calling = calling
+        self.has_expired = False
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(tool.hints.timeout_ms / 1000, self._expire)
+
+    @property
+    def failure(self) -> Failed:
+        seconds = self._tool.hints.timeout_ms / 1000
+        return Failed("timeout", "ToolTimeout", f"{self._tool.name} did not end within {seconds:g} s")
+
+    def stop(self) -> None:
+        self._timer.cancel()
+        if self.has_expired and self._calling.task is not None:
+            self._calling.task.uncancel()  # what comes after the tool is not cancelled
+
+    def _expire(self) -> None:
+        self.has_expired = True
+        self._calling.abort.set()
+        if self._calling.task is not None:
+            self._calling.task.cancel()
+        self._timer = asyncio.get_running_loop().call_later(GRACE_SECONDS, self._give_up)
+
+    def _give_up(self) -> None:
+        leave_behind(self._calling)
+        self._calling.tell(self.failure)
 
 
-async def _stop(tool: Tool, work: asyncio.Task[Any], context: CallContext) -> None:
-    context.abort.set()
-    work.cancel()
-    await asyncio.wait({work}, timeout=_GRACE_SECONDS)
-    if work.done():
-        _ = work.cancelled() or work.exception()  # retrieved, or asyncio would complain about it
-    else:
-        _log.warning("%s does not end although it was cancelled; it is left behind", tool.id)
-        work.add_done_callback(lambda late: late.cancelled() or late.exception())
+def _is_cancelled(calling: Calling) -> bool:
+    return calling.task is not None and calling.task.cancelling() > 0
 
 
-def _outcome(tool: Tool, work: asyncio.Task[Any], max_result_bytes: int) -> CallResult:
-    if work.cancelled():
-        return Failed("tool_error", "CancelledError", f"{tool.name} cancelled itself")
-    error = work.exception()
-    if error is not None:
-        _log.debug("%s failed", tool.id, exc_info=error)
-        return failure_of(error)
+def _encoded(tool: Tool, value: Any, max_result_bytes: int) -> CallResult:
     try:
-        encoded = encode_result(work.result())
+        encoded = encode_result(value)
     except NotJson as problem:
         return Failed("tool_error", "NotJson", f"{tool.name} has run, but {problem}")
     if len(encoded) > max_result_bytes:

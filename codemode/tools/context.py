@@ -10,6 +10,32 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+_making = threading.Lock()
+
+
+class AbortSignal:
+    """Set once. Has an Event only when a thread waits for it: most calls end without anybody doing so."""
+
+    __slots__ = ("_event", "_is_set")
+
+    def __init__(self) -> None:
+        self._is_set = False
+        self._event: threading.Event | None = None
+
+    def is_set(self) -> bool:
+        return self._is_set
+
+    def set(self) -> None:
+        self._is_set = True
+        if self._event is not None:
+            self._event.set()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Blocks, from a thread, until it is set or the time is over; whether it is set."""
+        with _making:
+            event = self._event = self._event or threading.Event()
+        return self._is_set or event.wait(timeout)
+
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
@@ -26,7 +52,7 @@ class CallContext:
     tool_id: str = ""
     idempotency_key: str = ""  # the same again if the call is repeated after a restart
     # A thread cannot be cancelled: a sync tool that runs long looks at this now and then.
-    abort: threading.Event = field(default_factory=threading.Event, repr=False, compare=False)
+    abort: AbortSignal = field(default_factory=AbortSignal, repr=False, compare=False)
     on_update: Callable[[Any], None] | None = field(default=None, repr=False, compare=False)
 
     @property

@@ -7,7 +7,6 @@ must belong to the user alone and each file is checked against its hash before i
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import platform
 import tempfile
@@ -15,7 +14,14 @@ from pathlib import Path
 
 import wasmtime
 
-from codemode_runtime.image import Image, ImageUnavailable, default_cache, is_private
+from codemode_runtime.image import (
+    Image,
+    ImageUnavailable,
+    compiled_digest,
+    default_cache,
+    is_intact,
+    is_private,
+)
 from codemode_runtime.wasm import Machine, new_engine
 
 
@@ -52,7 +58,7 @@ def _wasmtime_version() -> str:
 
 def _load(engine: wasmtime.Engine, image: Image, cache: Path) -> wasmtime.Module:
     path = cache / _name(image)
-    if is_private(cache) and _is_intact(path):
+    if is_private(cache) and is_intact(path):
         # refused by wasmtime itself: another CPU or configuration; the file is compiled anew
         with contextlib.suppress(wasmtime.WasmtimeError):
             return wasmtime.Module.deserialize_file(engine, str(path))
@@ -63,22 +69,11 @@ def _load(engine: wasmtime.Engine, image: Image, cache: Path) -> wasmtime.Module
     return module
 
 
-def _is_intact(path: Path) -> bool:
-    try:
-        return path.with_suffix(".hash").read_text() == _digest(path.read_bytes())
-    except (OSError, UnicodeDecodeError):
-        return False
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=32).hexdigest()
-
-
 def _store(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     if not is_private(path.parent):
         return
-    for target, content in ((path, data), (path.with_suffix(".hash"), _digest(data).encode())):
+    for target, content in ((path, data), (path.with_suffix(".hash"), compiled_digest(data).encode())):
         handle, name = tempfile.mkstemp(dir=path.parent)
         with os.fdopen(handle, "wb") as file:
             file.write(content)

@@ -77,3 +77,15 @@ def is_private(folder: Path) -> bool:
     except OSError:
         return False
     return found.st_uid == os.getuid() and not found.st_mode & 0o077
+
+
+def is_intact(compiled: Path) -> bool:
+    """Whether a file of the cache is what was put there. Here, as the host may ask without an engine."""
+    try:
+        return compiled.with_suffix(".hash").read_text() == compiled_digest(compiled.read_bytes())
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def compiled_digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=32).hexdigest()

@@ -41,11 +41,12 @@ class Worker:
         self._watchdog = Watchdog(self._answer_and_exit)
         self._watchdog.start()
         self._exact_positions = True
+        self._is_asking = False  # the guest waits for calls, which may be quick
 
     def serve(self, layers: Sequence[wire.LayerReport]) -> None:
         """`layers` is what confinement did to this process."""
         self._reset(layers)
-        while (frame := self._line.receive()) is not None:
+        while (frame := self._line.receive(soon=self._is_asking)) is not None:
             self._obey(wire.read_as_worker(frame.head), frame.tail)
 
     def rehearse(self) -> None:
@@ -80,6 +81,7 @@ class Worker:
 
     def _reset(self, layers: Sequence[wire.LayerReport]) -> None:
         self._watchdog.arm(None)
+        self._is_asking = False
         self._guest = self._make_guest()
         self._line.send(wire.encode(wire.Ready(tuple(layers))))
 
@@ -138,6 +140,7 @@ class Worker:
         messages = Raw(sent)
         match outcome:
             case guests.Idle(_, returned, calls, timers, yields):
+                self._is_asking = calls > 0
                 frame = wire.Idle(messages, spent, exact, returned, calls, timers, yields)
             case guests.Done(_, result):
                 frame = wire.Done(messages, spent, exact, Raw(result))

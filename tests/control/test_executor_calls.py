@@ -248,11 +248,11 @@ def test_every_call_is_audited_by_the_real_tools_name() -> None:
     )
 
     assert [(event.tool, event.tool_id, event.outcome, event.code) for event in events] == [
+        ("read", "openclaw:core:read", "ok", None),
         ("read", "openclaw:core:read", "error", "invalid_arguments"),
         ("nope", None, "error", "unknown_tool"),
-        ("read", "openclaw:core:read", "ok", None),
     ]
-    last = events[-1]
+    last = events[0]
     assert (last.run_id, last.call_id, last.agent_id, last.session_id, last.sender, last.channel) == (
         "r1",
         "1",

@@ -1,0 +1,64 @@
+"""A call under way: one task from the arguments to the result, and the ways to end it before its time.
+
+The tool runs in this task and in no other, so that a quick one costs one turn of the event loop. Whoever
+waits is told by a callback, once: a tool that does not end although it was cancelled is left behind, and
+what it says later nobody hears.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from codemode.executor.calls import CallResult
+from codemode.tools.context import AbortSignal
+
+_log = logging.getLogger("codemode.executor")
+
+# Longer than a sync tool's thread is waited for.
+GRACE_SECONDS = 2.0
+
+
+class Calling:
+    """Made by Executor.start. `abort` is what the tool can look at."""
+
+    __slots__ = ("_on_end", "abort", "name", "task")
+
+    def __init__(self, name: str, on_end: Callable[[CallResult], None]) -> None:
+        self.name = name
+        self.abort = AbortSignal()
+        self.task: asyncio.Task[None] | None = None
+        self._on_end: Callable[[CallResult], None] | None = on_end
+
+    @property
+    def is_over(self) -> bool:
+        return self._on_end is None
+
+    def tell(self, result: CallResult) -> None:
+        on_end, self._on_end = self._on_end, None
+        if on_end is not None:
+            on_end(result)
+
+    def stop(self) -> None:
+        """The tool hears of it first. Nobody is told a result; `joined` says when it has ended."""
+        self._on_end = None
+        self.abort.set()
+        if self.task is not None and not self.task.cancelling():  # a second cancel would cut its clean-up
+            self.task.cancel()
+
+
+async def join(calls: list[Calling]) -> None:
+    """Returns when all have ended, or when the grace of those that do not obey is over."""
+    tasks = {call.task: call for call in calls if call.task is not None}
+    if not tasks:
+        return
+    _, left = await asyncio.wait(tasks, timeout=GRACE_SECONDS)
+    for task in left:
+        leave_behind(tasks[task])
+
+
+def leave_behind(call: Calling) -> None:
+    _log.warning("%s does not end although it was cancelled; it is left behind", call.name)
+    if call.task is not None:
+        call.task.add_done_callback(lambda late: late.cancelled() or late.exception())
