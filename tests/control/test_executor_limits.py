@@ -1,13 +1,14 @@
 """Time-outs, concurrency and cancellation: tools end, and are waited for."""
 
 import asyncio
+import contextlib
 import threading
 from typing import Any
 
 import pytest
 
 from codemode.catalog import Catalog
-from codemode.executor import AuditEvent, CallRequest, Executor, Failed, Gates, Ok
+from codemode.executor import AuditEvent, CallRequest, Executor, Failed, Gates, Ok, calling, running
 from codemode.tools import CallContext, tool
 
 
@@ -178,3 +179,71 @@ def test_many_slow_sync_tools_run_side_by_side() -> None:
         return list(await asyncio.gather(*(executor.call(CallRequest("meet")) for _ in range(40))))
 
     assert asyncio.run(main()) == [Ok(b"true")] * 40
+
+
+@pytest.mark.guarantee("tools-keep-their-limits")
+def test_an_async_tool_that_ignores_its_time_out_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "GRACE_SECONDS", 0.02)
+
+    async def main() -> tuple[Any, str]:
+        release = asyncio.Event()
+        steps: list[str] = []
+
+        @tool(timeout_ms=20)
+        async def deaf() -> str:
+            while not release.is_set():
+                try:
+                    await release.wait()
+                except asyncio.CancelledError:
+                    steps.append("ignored")
+            return "late"
+
+        result = await Executor(Catalog([deaf])).call(CallRequest("deaf"))
+        release.set()
+        await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()}, return_exceptions=True)
+        return result, " ".join(steps)
+
+    assert asyncio.run(main()) == (
+        Failed("timeout", "ToolTimeout", "deaf did not end within 0.02 s"),
+        "ignored",
+    )
+
+
+def test_a_cancelled_call_does_not_wait_for_ever_for_a_tool_that_ignores_it(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(calling, "GRACE_SECONDS", 0.02)
+
+    async def main() -> bool:
+        started, release = asyncio.Event(), asyncio.Event()
+
+        @tool
+        async def deaf() -> None:
+            started.set()
+            while not release.is_set():
+                with contextlib.suppress(asyncio.CancelledError):
+                    await release.wait()
+
+        call = asyncio.create_task(Executor(Catalog([deaf])).call(CallRequest("deaf")))
+        await started.wait()
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
+        release.set()
+        await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()}, return_exceptions=True)
+        return call.cancelled()
+
+    assert asyncio.run(main())
+    assert "it is left behind" in caplog.text
+
+
+def test_a_time_out_of_the_tools_own_is_no_abort() -> None:
+    @tool
+    async def careful(context: CallContext) -> list[bool]:
+        try:
+            async with asyncio.timeout(0.01):
+                await asyncio.Event().wait()
+        except TimeoutError:
+            return [context.aborted]
+        return []
+
+    assert asyncio.run(Executor(Catalog([careful])).call(CallRequest("careful"))) == Ok(b"[false]")
