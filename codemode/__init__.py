@@ -6,9 +6,11 @@ Names are loaded when they are first used, so that importing the package costs n
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # loading typing takes longer than all else that happens here
 if TYPE_CHECKING:
+    from typing import Any
+
     from codemode.blocking import BlockingEngine, run
     from codemode.config import CodeModeConfig, ConfigError, EngineSettings, load_config, read_config
     from codemode.contract import CodeModeResult, Completed, Failed, Waiting, to_envelope

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from codemode.bridges.mcp_bridge import McpBridge
 from codemode.catalog import Catalog
@@ -32,7 +32,16 @@ if TYPE_CHECKING:  # loaded by the first registration
     from codemode.surface import NamespaceText
 
 _KEPT_ENVIRONMENTS = 64
-_KIND = "code_mode_exec"  # tells exec from a shell of that name
+
+
+class Outer(NamedTuple):
+    """What the model called to have a program run; `kind` tells it from a shell of that name."""
+
+    tool: str
+    kind: str
+
+
+EXEC = Outer("exec", "code_mode_exec")
 
 
 class Admission:
@@ -103,8 +112,9 @@ class Admission:
         resolved = self._policy.resolve(tools, agent=agent, provider=provider, model=model)
         return resolved if allow is None else narrow(resolved, allow)
 
-    def _make(self, catalog: Catalog) -> Environment:
-        executor = Executor(
+    def executor(self, catalog: Catalog, kind: type[Executor] = Executor) -> Executor:
+        """Of the host's hooks, approvals, audit and limits, over these tools."""
+        return kind(
             catalog,
             hooks=self._hooks,
             approve=self._approve,
@@ -112,6 +122,9 @@ class Admission:
             on_update=self._on_update,
             gates=self._gates,
         )
+
+    def _make(self, catalog: Catalog) -> Environment:
+        executor = self.executor(catalog)
         if "mcp" not in catalog.by_source():
             return Environment(catalog, executor)
         from codemode.bridges.library import Library
@@ -154,26 +167,30 @@ class Admission:
         except ScopeRefused as refused:
             raise InputRefused("invalid_config", str(refused)) from refused
 
-    async def ask_hooks(self, run: Run, program: ExecInput) -> ExecInput:
+    async def ask_hooks(
+        self, run: Run, program: ExecInput, outer: Outer = EXEC, config: CodeModeConfig | None = None
+    ) -> ExecInput:
         """The host's rules about exec itself, which they can tell by its kind from a shell of that name.
 
         Raises InputRefused where one blocks it; nobody can be asked for an approval at this point.
         """
         arguments = {"code": program.program, "language": program.language}
         verdict = await self._hooks.before(
-            BeforeToolCall("exec", "", arguments, run.call_context(), _KIND, program.language)
+            BeforeToolCall(outer.tool, "", arguments, run.call_context(), outer.kind, program.language)
         )
         if verdict.blocked is not None:
             raise InputRefused("aborted", f"A rule of the host blocked this program: {verdict.blocked}")
         if verdict.approval is not None:
             raise InputRefused(
-                "aborted", "A rule of the host wants an approval for exec, which nobody can give."
+                "aborted", f"A rule of the host wants an approval for {outer.tool}, which nobody can give."
             )
         if not verdict.rewritten:
             return program
-        return read_exec(verdict.arguments, None, self._config)
+        return read_exec(verdict.arguments, None, config or self._config)
 
-    async def tell_hooks(self, run: Run, program: ExecInput, result: CodeModeResult) -> CodeModeResult:
+    async def tell_hooks(
+        self, run: Run, program: ExecInput, result: CodeModeResult, outer: Outer = EXEC
+    ) -> CodeModeResult:
         """What became of exec, for hooks that look on; the result is theirs to read, not to change."""
         if self._hooks.looks_on:
             arguments = {"code": program.program, "language": program.language}
@@ -181,7 +198,14 @@ class Admission:
             ms = (time.perf_counter() - run.began) * 1000
             await self._hooks.after(
                 AfterToolCall(
-                    "exec", "", arguments, run.call_context(), answered, ms, _KIND, program.language
+                    outer.tool,
+                    "",
+                    arguments,
+                    run.call_context(),
+                    answered,
+                    ms,
+                    outer.kind,
+                    program.language,
                 )
             )
         return result

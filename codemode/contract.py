@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 import msgspec
 from msgspec import Raw, Struct, field
 
-from codemode.error_codes import ERRORS, ErrorCode, Phase
+from codemode.error_codes import ERRORS, ErrorCode, ErrorFacts, Phase
 from codemode.telemetry import Telemetry
 
 WaitReason = Literal["pending_tools", "yield", "approval"]
@@ -124,16 +124,27 @@ def to_envelope(result: CodeModeResult) -> dict[str, Any]:
     data = result.to_dict()
     meta = {"status": data.pop("status"), "telemetry": data.pop("telemetry")}
     if not isinstance(result, Failed):
+        return envelope(data, meta)
+    error = (result.code, result.error, ERRORS[result.code])
+    return envelope({"output": data["output"]}, meta | {"phase": result.phase}, error)
+
+
+def envelope(
+    data: dict[str, Any], meta: dict[str, Any], error: tuple[str, str, ErrorFacts] | None = None
+) -> dict[str, Any]:
+    """`error` is its code, its text for the model and what is fixed about the code."""
+    if error is None:
         return {"status": "healthy", "data": data, "error": None, "meta": meta}
-    facts = ERRORS[result.code]
+    code, message, facts = error
+    told = {
+        "code": code,
+        "message": message,
+        "recoverable": facts.recoverable,
+        "suggestion": facts.suggestion,
+    }
     return {
         "status": "degraded" if facts.recoverable else "unavailable",
-        "data": {"output": data["output"]},
-        "error": {
-            "code": result.code,
-            "message": result.error,
-            "recoverable": facts.recoverable,
-            "suggestion": facts.suggestion,
-        },
-        "meta": meta | {"phase": result.phase},
+        "data": data,
+        "error": told,
+        "meta": meta,
     }

@@ -15,7 +15,6 @@ from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from codemode import events
 from codemode.admission import Admission
 from codemode.bridges.mcp_bridge import McpBridge
 from codemode.bridges.questions import Questions
@@ -32,10 +31,11 @@ from codemode.meter import RunMeter, Tally
 from codemode.nested import NestedWork
 from codemode.report import describe_run, stats_of
 from codemode.resume import Resumption
-from codemode.runs import Run, RunState, new_run_id, wall_ms
+from codemode.runs import Run, RunState, new_run_id
 from codemode.supervisor import Supervisor, SupervisorSettings
 from codemode.surface import PreparedRun, bound_to, surface_of
 from codemode.suspension import Suspensions, store_limits
+from codemode.tool_search import ToolSearch
 from codemode.tools import CallContext, as_tools
 from codemode.trajectory import Recording, Redactor, SessionTrajectory, Trajectory
 from codemode.trajectory.debug_log import configure_if_asked
@@ -174,6 +174,7 @@ class Engine:
             namespaces=self._admission.namespace_texts,
             exec_run=bound_to(self.exec, who | run),
             wait_run=bound_to(self.wait, who),
+            ordinary=lambda: self._admission.environment(own, agent, provider, model, allowed).executor,
         )
 
     async def exec(
@@ -220,10 +221,7 @@ class Engine:
         meter.begin_leg("exec")
         self._runs.add(run)
         self._traces.start(run, tool_call)
-        if self._hub.has_listeners:
-            self._hub.publish(
-                events.Started(run_id=run.id, at_ms=wall_ms(), session=scope.session, language=run.language)
-            )
+        self._hub.tell_start(run.id, session, run.language, "" if tool_call == _NONE else tool_call)
         leg = Leg(self._services, run, self.config.timeout_ms).start()
         result = self._traces.end_leg(run, await self._lead(run, leg))
         return await self._admission.tell_hooks(run, program, result)
@@ -357,6 +355,9 @@ class Engine:
 
     def clear_namespaces(self, plugin_id: str) -> int:
         return self._admission.namespaces.clear(plugin_id)
+
+    def tool_search(self, config: object = True) -> ToolSearch:  # for models that do not use code mode
+        return ToolSearch(config, self, self._admission, self._services, self._runs, self._tally, self._lead)
 
     # ---- looking in ----------------------------------------------------------------------------------------
 

@@ -90,3 +90,26 @@ ERRORS: dict[ErrorCode, ErrorFacts] = {
         "host", False, "This is a defect of the engine; trying once more may help, then tell the user."
     ),
 }
+
+# The same for calls that are results by themselves: a program catches such a failure by its code, but a model
+# that calls a tool through Tool Search is told like this. All of them arise at the bridge.
+CALL_ERRORS: dict[str, ErrorFacts] = {
+    "tool_error": ErrorFacts(
+        "bridge", True, "Read what the tool says; correct the arguments or use another tool."
+    ),
+    "invalid_arguments": ErrorFacts(
+        "bridge", True, "Correct the arguments as the message says and call again."
+    ),
+    "unknown_tool": ErrorFacts("bridge", True, "Search for the tool and call it by the id that is found."),
+    "denied": ErrorFacts(
+        "bridge", False, "This call was refused: do not repeat it or work around it; tell the user."
+    ),
+    "timeout": ErrorFacts(
+        "bridge", True, "The tool took too long: ask it for less, or try it once more later."
+    ),
+    "aborted": ErrorFacts("bridge", False, "The call was cancelled on purpose: do not repeat it unasked."),
+    "interrupted": ErrorFacts("bridge", True, "Find out whether the call took effect before you repeat it."),
+    "mcp_error": ErrorFacts(
+        "bridge", True, "The MCP server failed: try once more later, or use another tool."
+    ),
+}

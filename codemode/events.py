@@ -34,9 +34,12 @@ class _Event(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type"
 
 
 class Started(_Event, frozen=True, tag="started"):
+    """`tool_call` is what exec was called with: how whoever called it learns the run's id while it runs."""
+
     type: ClassVar[Literal["started"]] = "started"
     session: str
     language: str
+    tool_call: str = ""
 
 
 class OutputAdded(_Event, frozen=True, tag="output"):
@@ -181,6 +184,11 @@ class EventHub:
         """Never waits and never fails."""
         for listener in list(self._listeners):
             listener.put(event)
+
+    def tell_start(self, run_id: str, session: str, language: str, tool_call: str) -> None:
+        if self._listeners:
+            at_ms = int(time.time() * 1000)
+            self.publish(Started(session, language, tool_call, run_id=run_id, at_ms=at_ms))
 
     def tell_update(self, update: CallUpdate) -> None:
         if self._listeners:

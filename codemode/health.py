@@ -74,7 +74,8 @@ class Doctor:
         return Health(self._report(known), probe)
 
     def _common(self) -> list[Check]:
-        return [_confinement(self._supervisor.stats()), *_servers(self._mcp)]
+        is_off = self._supervisor.settings.confinement == "off"
+        return [_confinement(self._supervisor.stats(), is_off), *_servers(self._mcp)]
 
     def _report(self, checks: list[Check]) -> dict[str, Any]:
         worst = max(checks, key=lambda check: _ORDER.index(check.status)).status
@@ -123,8 +124,10 @@ def _blocked(is_open: bool, start_failure: Failed | None) -> Check | None:
     return None if start_failure is None else Check("workers", "unavailable", start_failure.error)
 
 
-def _confinement(workers: SupervisorStats) -> Check:
+def _confinement(workers: SupervisorStats, is_off: bool) -> Check:
     """A layer that is missing is a degradation to be seen, not a failure."""
+    if is_off:  # workers then report next to nothing, and all of that is active
+        return Check("confinement", "degraded", 'switched off by the setting confinement: "off"')
     missing = [f"{layer.name}: {layer.detail}" for layer in workers.confinement if layer.status != "active"]
     return Check("confinement", "degraded" if missing else "healthy", "; ".join(missing))
 

@@ -90,19 +90,22 @@ class Leg:
             ),
         )
 
-    async def resume(self, worker: Worker, delta: bytes, settlements: list[Settlement]) -> CodeModeResult:
-        """In a worker that the caller has leased; any will do, since what is restored is compiled already."""
+    def send(self, worker: Worker, delta: bytes, settlements: list[Settlement]) -> None:
+        """Resumes in a worker that the caller has leased; any will do, since what is restored is compiled.
+
+        `resume` then waits for it. Raises SupervisorError.
+        """
         run = self._run
         self._deadline = asyncio.get_running_loop().time() + self._budget_ms / 1000
-        run.trace.lease(worker.pid)
+        worker.send_resume(delta, settlements, self._limits(), self._budget_ms, run.environment)
         self._publish(events.Resumed(run_id=run.id, at_ms=wall_ms(), settled=len(settlements)))
+
+    async def resume(self, worker: Worker) -> CodeModeResult:
+        self._run.trace.lease(worker.pid)
         try:
-            outcome = await worker.resume(
-                delta, settlements, self._limits(), self._budget_ms, run.environment
-            )
-            return await self._drive(worker, outcome)
+            return await self._drive(worker, await worker.outcome())
         except SupervisorError as error:
-            return await self._fail(explain_worker(error))
+            return await self.fail(explain_worker(error))
 
     async def _lead(self, flavour: Flavour, opening: Opening) -> CodeModeResult:
         """Whatever happens ends in a result, and with the worker given back."""
@@ -117,7 +120,7 @@ class Leg:
                         return await self._drive(worker, outcome)
                 flavour = other
         except SupervisorError as error:
-            return await self._fail(explain_worker(error))
+            return await self.fail(explain_worker(error))
 
     async def _lease(self, flavour: Flavour) -> Worker:
         queued = time.perf_counter_ns()
@@ -171,9 +174,9 @@ class Leg:
         program = Program(run.program, run.language, run.exact_positions)
         match outcome:
             case wire.Refused():
-                return await self._fail(explain_refusal(outcome, program))
+                return await self.fail(explain_refusal(outcome, program))
             case wire.RestoreRefused(code, message):
-                return await self._fail(
+                return await self.fail(
                     Explained(code, f"The suspended program cannot be restored: {message}.")
                 )
             case _:
@@ -186,11 +189,11 @@ class Leg:
                 return await self._complete(found)
             case wire.Failed(failure=failure):
                 program = Program(run.program, run.language, run.exact_positions)
-                return await self._fail(explain_failure(failure, program, run.environment.available, config))
+                return await self.fail(explain_failure(failure, program, run.environment.available, config))
             case wire.Stopped(reason=reason):
-                return await self._fail(explain_stop(reason, config))
+                return await self.fail(explain_stop(reason, config))
             case wire.Interrupted():
-                return await self._fail(explain_timeout(config))
+                return await self.fail(explain_timeout(config))
             case wire.Idle():
                 raise AssertionError("an idle guest has not ended")
 
@@ -205,7 +208,7 @@ class Leg:
         telemetry = self._meter.telemetry(lossy, (hint,) if hint else ())
         return Completed(found.value, self._take_all_output(), telemetry)
 
-    async def _fail(self, explained: Explained) -> Failed:
+    async def fail(self, explained: Explained) -> Failed:
         await self._finish(RunState.ABORTED if explained.code == "aborted" else RunState.FAILED)
         return self._failed(explained.code, explained.text)
 
@@ -238,7 +241,7 @@ class Leg:
                 f"Suspended here, the program would need {captured.bytes} bytes; a snapshot may have "
                 f"{config.max_snapshot_bytes}. Hold less data across slow calls."
             )
-            return await self._fail(Explained("snapshot_limit_exceeded", text))
+            return await self.fail(Explained("snapshot_limit_exceeded", text))
         self._meter.end_leg("waiting")
         output = self._take_all_output()
         telemetry = self._meter.telemetry()
@@ -255,13 +258,13 @@ class Leg:
         except StoreFull as error:
             run.is_frozen = False
             run.output[:0] = output
-            return await self._fail(
+            return await self.fail(
                 Explained("snapshot_limit_exceeded", f"There is no room to suspend the run: {error}")
             )
         except (StoreUnavailable, NotHeld) as error:
             run.is_frozen = False
             run.output[:0] = output
-            return await self._fail(Explained("internal_error", f"The run could not be stored: {error}"))
+            return await self.fail(Explained("internal_error", f"The run could not be stored: {error}"))
         run.claim = None
         run.move(RunState.WAITING)
         pending = services.nested.pending_calls(run)

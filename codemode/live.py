@@ -29,6 +29,7 @@ class LiveRuns:
         self._admission = admission
         self._tally = tally
         self._by_id: dict[str, Run] = {}
+        self.is_closed = False
 
     def add(self, run: Run) -> None:
         self._by_id[run.id] = run
@@ -43,6 +44,8 @@ class LiveRuns:
         return list(self._by_id.values())
 
     def clear(self) -> None:
+        """The engine is closed, and its runs have ended: no more of them begin."""
+        self.is_closed = True
         self._by_id.clear()
 
     async def find(self, run_id: str, caller: Scope, own: tuple[Tool, ...] = ()) -> Run | Failed:

@@ -63,18 +63,25 @@ class Resumption:
             explained = explain_worker(error)
             return failed(explained.code, explained.text)
         with worker:
+            is_thawed = opened is not None
             if opened is None:
                 opened = await self._open(run)
                 if isinstance(opened, Failed):
                     return opened
+            remaining = int((deadline - loop.time()) * 1000)
+            leg = Leg(self._services, run, max(remaining, _LEAST_BUDGET_MS))
+            run.claim = opened.claim
+            lost: SupervisorError | None = None
+            try:
+                leg.send(worker, opened.delta, run.take_settled())
+            except SupervisorError as error:
+                lost = error
+            if not is_thawed:  # while the worker restores the program
                 run.thaw(opened.state, self._tally)
             run.require_meter().begin_leg("wait")
             run.require_meter().spend("queue", (time.perf_counter_ns() - queued) // 1000)
-            run.claim = opened.claim
             run.move(RunState.RUNNING)
-            remaining = int((deadline - loop.time()) * 1000)
-            leg = Leg(self._services, run, max(remaining, _LEAST_BUDGET_MS))
-            return await leg.resume(worker, opened.delta, run.take_settled())
+            return await leg.resume(worker) if lost is None else await leg.fail(explain_worker(lost))
 
     async def adopt(self, run: Run) -> Failed | None:
         """Takes over what a dead engine left, without going on with it: somebody wants to decide first."""

@@ -17,6 +17,7 @@ from typing import TypeVar
 import codemode_snapshots as envelopes
 from codemode_snapshots import (
     Claim,
+    Claimed,
     EnvelopeRefused,
     Label,
     MemoryStore,
@@ -162,16 +163,7 @@ class Suspensions:
         if saved_by.engine_id != self.owner.engine_id and _is_open(saved_by):
             raise Held(meta.label.run_id)
         run_id = meta.label.run_id
-        taking = asyncio.ensure_future(
-            self._call(lambda store: store.claim(run_id, self.owner, now_ms=now_ms()))
-        )
-        try:
-            claimed = await asyncio.shield(taking)
-        except asyncio.CancelledError:
-            # the store goes on in its thread; what it hands out to nobody must be given back
-            if not isinstance(late := await taking, NotClaimed):
-                await self.release(late.claim)
-            raise
+        claimed = await self._take(run_id)
         if isinstance(claimed, NotClaimed):
             return claimed
         try:
@@ -181,6 +173,19 @@ class Suspensions:
             await self.end(run_id, leave=None)
             raise
         return Opened(claimed.claim, opened.state, opened.delta, settled, opened.label.expires_at_ms)
+
+    async def _take(self, run_id: str) -> Claimed | NotClaimed:
+        claiming = self._call(lambda store: store.claim(run_id, self.owner, now_ms=now_ms()))
+        if self._thread is None:
+            return await claiming
+        taking = asyncio.ensure_future(claiming)
+        try:
+            return await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            # the store goes on in its thread; what it hands out to nobody must be given back
+            if not isinstance(late := await taking, NotClaimed):
+                await self.release(late.claim)
+            raise
 
     async def peek(self, build_id: str, meta: RunMeta) -> bytes | None:
         """The run's state as it was stored, to be looked at; None where it cannot be opened."""

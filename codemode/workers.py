@@ -26,6 +26,7 @@ from codemode.worker_errors import Aborted, ProtocolViolation, SupervisorError, 
 
 # For what is no computing of a guest and has no budget: captures.
 _PATIENCE_SECONDS = 30.0
+_CLOSE_SECONDS = 0.001
 _OUTCOMES = (
     wire.Idle,
     wire.Done,
@@ -108,18 +109,20 @@ class Worker:
         self._begin(descriptor, budget_ms, limits)
         return await self._compute(wire.Start(program, language, limits, budget_ms, descriptor.offer))
 
-    async def resume(
+    def send_resume(
         self,
         delta: bytes,
         settlements: Sequence[Settlement],
         limits: Limits,
         budget_ms: int,
         descriptor: RunDescriptor,
-    ) -> wire.Outcome:
-        """Restores a captured guest into this fresh one and delivers."""
+    ) -> None:
+        """Restores a captured guest into this fresh one and delivers; `outcome` waits for what comes of it.
+
+        Apart, so that the caller can make itself ready while the worker works.
+        """
         self._begin(descriptor, budget_ms, limits)
-        message = wire.Resume(limits, budget_ms, descriptor.offer, _pack(settlements))
-        return await self._compute(message, delta)
+        self._send(wire.Resume(limits, budget_ms, descriptor.offer, _pack(settlements)), delta)
 
     async def deliver(self, settlements: Sequence[Settlement]) -> wire.Outcome:
         """Settles work that an idle guest waits for, in this order."""
@@ -130,7 +133,8 @@ class Worker:
         self._channel.reader.max_tail = max_bytes
         patience = self._loop.call_later(_PATIENCE_SECONDS, self._break, WorkerLost(None))
         try:
-            message, delta = await self._ask(wire.Capture(max_bytes))
+            self._send(wire.Capture(max_bytes))
+            message, delta = await self._answer()
         finally:
             patience.cancel()
         self._channel.reader.max_tail = 0
@@ -152,7 +156,8 @@ class Worker:
             self._is_starting = True
             self._channel.send(encode_frame(wire.encode(wire.Reset())))
         else:
-            self._loop.call_soon(self._channel.close)  # soon: whoever has the outcome need not wait for it
+            # whoever waits for the outcome need not wait for the end of a process
+            self._loop.call_later(_CLOSE_SECONDS, self._channel.close)
         self._owner.worker_is_free(self, reusable)
 
     def kill(self, reason: str = "the run was aborted") -> None:
@@ -183,27 +188,35 @@ class Worker:
         self._descriptor = descriptor
         self._alarm = self._loop.call_later(budget_ms / 1000 + self._grace, self._on_overdue)
 
-    async def _compute(self, message: wire.ToWorker, tail: bytes = b"") -> wire.Outcome:
+    async def _compute(self, message: wire.ToWorker) -> wire.Outcome:
         if self._alarm is None:
             self._alarm = self._loop.call_later(self._grace, self._on_overdue)
+        self._send(message)
+        return await self.outcome()
+
+    async def outcome(self) -> wire.Outcome:
+        """Of the computing that was asked for."""
         self._is_computing = True
-        outcome, _ = await self._ask(message, tail)
+        outcome, _ = await self._answer()
         self._is_computing = False
         if not isinstance(outcome, _OUTCOMES):
             raise self._break(ProtocolViolation("the worker answered with no outcome"))
         self._is_suspect = isinstance(outcome, _SUSPECT)
         return outcome
 
-    async def _ask(self, message: wire.ToWorker, tail: bytes = b"") -> tuple[wire.FromWorker, bytes]:
+    def _send(self, message: wire.ToWorker, tail: bytes = b"") -> None:
         if self._fault is not None:
             raise self._fault
         assert self.is_leased
         assert self._reply is None, "one request at a time"
         frame = encode_frame(wire.encode(message), tail)
-        reply = self._reply = self._loop.create_future()
+        self._reply = self._loop.create_future()
         self._channel.send(frame)
+
+    async def _answer(self) -> tuple[wire.FromWorker, bytes]:
+        assert self._reply is not None, "nothing was asked"
         try:
-            return await reply
+            return await self._reply
         except asyncio.CancelledError:
             self._break(Aborted("the caller was cancelled"))
             raise

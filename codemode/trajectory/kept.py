@@ -6,7 +6,8 @@ read from its snapshot: claimed for as long as that takes, nothing of it is run,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from codemode_snapshots import RunMeta, Scope, Tombstone
@@ -16,6 +17,7 @@ from codemode.inputs import same_caller
 from codemode.runs import Run, RunState, read_trace
 from codemode.supervisor import Supervisor
 from codemode.suspension import Suspensions
+from codemode.telemetry import CallRecord
 from codemode.trajectory.build import Late, build
 from codemode.trajectory.recording import Recording
 from codemode.trajectory.shapes import VERSION, RunStatus, SessionTrajectory, Trajectory
@@ -33,6 +35,7 @@ class _Kept:
     trace: Trace
     size: int
     late: Late = ()
+    calls: tuple[CallRecord, ...] = ()  # until it is packed
 
     @property
     def has_ended(self) -> bool:
@@ -75,11 +78,21 @@ class Trajectories:
 
     def keep(self, run: Run) -> None:
         """Told of every run that is suspended or over; told again, the later word counts."""
+        calls: tuple[CallRecord, ...] = ()
         if run.has_ended:
             run.trace.end(run.state.value)
             if run.meter is not None:
-                run.trace.pack(run.meter.telemetry().calls)
-        self._put(run.id, _Kept(run.scope, run.state.value, run.trace, run.trace.size, tuple(run.late)))
+                calls = run.meter.telemetry().calls
+                # packed when the result is on its way: nobody waits for that
+                asyncio.get_running_loop().call_soon(self._pack, run.id)
+        kept = _Kept(run.scope, run.state.value, run.trace, run.trace.size, tuple(run.late), calls)
+        self._put(run.id, kept)
+
+    def _pack(self, run_id: str) -> None:
+        kept = self._get(run_id)
+        if kept is not None and not kept.size:
+            kept.trace.pack(kept.calls)
+            self._put(run_id, replace(kept, size=kept.trace.size, calls=()))
 
     async def of_run(self, runs: KnownRuns, run_id: str, caller: Scope) -> Trajectory | None:
         """None for whoever is not in the run's scope, as if there were no such run."""
@@ -95,7 +108,7 @@ class Trajectories:
             found = await self._suspensions.find(run_id)
             if isinstance(found, Tombstone):
                 status = "expired" if found.ending == "expired" else "aborted"
-        return build(run_id, kept.scope, status, kept.trace.look(()), kept.late)
+        return build(run_id, kept.scope, status, kept.trace.look(kept.calls), kept.late)
 
     async def of_session(self, runs: KnownRuns, owner: Scope) -> SessionTrajectory:
         """All runs of the agent in this session, whichever turn of it started them."""

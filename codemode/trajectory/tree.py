@@ -47,7 +47,8 @@ def draw_session(session: SessionTrajectory, width: int) -> str:
     return "\n".join([fit(head, max(width, _NARROWEST)).rstrip(), *runs])
 
 
-def draw_run(run: Trajectory, width: int) -> str:
+def draw_run(run: Trajectory, width: int, now_ms: int | None = None) -> str:
+    """With `now_ms`, what is not over is drawn as lasting until now."""
     width = max(width, _NARROWEST)
     head = f"{run.run_id}  {run.status}{_because(run.code)}  agent {run.agent}  session {run.session}"
     lines = [fit(head, width).rstrip()]
@@ -55,6 +56,7 @@ def draw_run(run: Trajectory, width: int) -> str:
         return "\n".join([*lines, "(its calls are not known any more)"])
     rows = list(_rows(run))
     times = [time for row in rows for time in (row.start, row.end) if time is not None]
+    times += [] if now_ms is None else [now_ms]
     columns = _columns(width)
     axis = _Axis(run.started_at_ms, max(1, max(times, default=0) - run.started_at_ms), columns.bar)
     lines.append(" " * (width - columns.bar) + "0" + duration(axis.length).rjust(columns.bar - 1))
@@ -64,7 +66,7 @@ def draw_run(run: Trajectory, width: int) -> str:
             cells = [
                 fit(row.label, columns.label),
                 fit(row.status, columns.status),
-                _time(row),
+                _time(row, now_ms),
                 _bar(row, axis),
             ]
         lines.append(" ".join(cells).rstrip())
@@ -151,10 +153,11 @@ def _json(value: object) -> str:
     return plain(msgspec.json.encode(value).decode())
 
 
-def _time(row: _Row) -> str:
+def _time(row: _Row, now_ms: int | None) -> str:
+    end = now_ms if row.end is None else row.end
     if row.start is None:
         return " " * _TIME_COLUMNS
-    text = "..." if row.end is None else duration(max(0, row.end - row.start))
+    text = "..." if end is None else duration(max(0, end - row.start))
     return text.rjust(_TIME_COLUMNS)
 
 

@@ -59,7 +59,13 @@ class Worker:
         program, limits = "return await tools.call('x')", Limits(memory_bytes=self._memory_bytes)
         start = wire.Start(program, "javascript", limits, 60_000, wire.Offer())
         self._obey(wire.read_as_worker(wire.encode(start)), b"")
-        self._obey(wire.Deliver((wire.Settled(1, False, Raw(b"null")),)), b"")
+        delta = self._guest.capture()
+        settled = (wire.Settled(1, False, Raw(b"null")),)
+        self._obey(wire.Deliver(settled), b"")
+        self._guest.close()
+        self._guest = self._make_guest()
+        resume = wire.Resume(limits, 60_000, wire.Offer(), settled)
+        self._obey(wire.read_as_worker(wire.encode(resume)), delta)
         self._guest.close()
         self._line = line
 

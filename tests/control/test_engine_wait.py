@@ -191,13 +191,13 @@ def test_timers_go_on_while_the_program_is_suspended() -> None:
             result = waiting(
                 await made.exec(
                     "const rung = [];"
-                    "const timers = [30, 10, 20].map((ms) => new Promise((r) => setTimeout(() => r(rung.push(ms)), ms)));"
+                    "const timers = [900, 700, 800].map((ms) => new Promise((r) => setTimeout(() => r(rung.push(ms)), ms)));"
                     "await yield_control(); await Promise.all(timers); return rung"
                 ),
                 "yield",
             )
             assert [call.method for call in result.pending_tool_calls] == ["timer", "timer", "timer", "yield"]
-            assert value_of(await made.wait(result.run_id)) == [10, 20, 30]
+            assert value_of(await made.wait(result.run_id)) == [700, 800, 900]
 
     run(scenario)
 

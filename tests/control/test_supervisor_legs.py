@@ -86,7 +86,8 @@ def test_a_captured_program_goes_on_in_another_process() -> None:
             assert captured.bytes == len(delta)
             with await found.lease() as worker:
                 assert worker.token != first
-                outcome = await worker.resume(delta, settlements, Limits(), BUDGET_MS, Offering())
+                worker.send_resume(delta, settlements, Limits(), BUDGET_MS, Offering())
+                outcome = await worker.outcome()
         assert isinstance(outcome, wire.Done)
         assert wire.decode_value(outcome.result.value) == ["kept", {"v": 1}]
         assert outcome.spent.restore_us > 0
@@ -113,7 +114,8 @@ def test_a_damaged_delta_is_refused() -> None:
     async def scenario() -> None:
         async with supervisor() as found:
             with await found.lease() as worker:
-                outcome = await worker.resume(b"no delta at all" * 9, [], Limits(), BUDGET_MS, Offering())
+                worker.send_resume(b"no delta at all" * 9, [], Limits(), BUDGET_MS, Offering())
+                outcome = await worker.outcome()
         assert isinstance(outcome, wire.RestoreRefused)
         assert outcome.code == "snapshot_restore_failed"
 
