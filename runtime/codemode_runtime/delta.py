@@ -24,6 +24,9 @@ _HEADER = struct.Struct("<4sB3x16sIIII")  # magic, version, build id, memory, pa
 _EXTENT = struct.Struct("<II")  # first page, pages
 MAX_MEMORY = (1 << 30) + (64 << 20)  # the largest guest: the biggest heap and the image
 _FAST_ABOVE = 1 << 20  # from here on speed counts for more than ratio
+# Made once: making one takes longer than a small delta does. One guest at a time per process uses them.
+_packer, _fast_packer = zstandard.ZstdCompressor(level=3), zstandard.ZstdCompressor(level=-1)
+_unpacker = zstandard.ZstdDecompressor()
 
 
 class DeltaRefused(Exception):
@@ -46,8 +49,7 @@ def encode(memory_bytes: int, patch: bytes, extents: Sequence[Extent], build_id:
     header = _HEADER.pack(
         _MAGIC, _VERSION, bytes.fromhex(build_id), memory_bytes >> 16, len(patch), len(extents), size
     )
-    level = 3 if size < _FAST_ABOVE else -1
-    packer = zstandard.ZstdCompressor(level=level).compressobj(size=size)
+    packer = (_packer if size < _FAST_ABOVE else _fast_packer).compressobj(size=size)
     packed = (packer.compress(part) for part in (table + patch, *(e.data for e in extents)))
     return b"".join((header, *packed, packer.flush()))
 
@@ -89,7 +91,7 @@ class _Payload:
     """The decompressed bytes, read in order; whatever is wrong with them is a refusal."""
 
     def __init__(self, data: memoryview) -> None:
-        self._reader: Any = zstandard.ZstdDecompressor().stream_reader(data)  # its stubs have holes
+        self._reader: Any = _unpacker.stream_reader(data)  # its stubs have holes
 
     def read(self, size: int) -> bytes:
         buffer = bytearray(size)
