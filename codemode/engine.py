@@ -31,7 +31,7 @@ from codemode.meter import RunMeter, Tally
 from codemode.nested import NestedWork
 from codemode.report import describe_run, stats_of
 from codemode.resume import Resumption
-from codemode.runs import Run, RunState, new_run_id
+from codemode.runs import Run, new_run_id
 from codemode.supervisor import Supervisor, SupervisorSettings
 from codemode.surface import PreparedRun, bound_to, surface_of
 from codemode.suspension import Suspensions, store_limits
@@ -135,11 +135,7 @@ class Engine:
             self._expiry.cancel()
             await asyncio.gather(self._expiry, return_exceptions=True)
         for run in self._runs.all():
-            if run.state is RunState.RUNNING or run.leg is not None:
-                await self._runs.abort(run, "the engine was closed")
-            else:
-                await run.cancel_work()
-        self._runs.clear()
+            await self._runs.leave(run, "the engine was closed")
         await self._mcp.close()
         await self._supervisor.close()
         await self._suspensions.close()
@@ -262,7 +258,8 @@ class Engine:
             if not task.done():
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
-            await self._runs.abandon(run, run.aborted or "the caller was cancelled", leave="aborted")
+            if not run.is_left:
+                await self._runs.abandon(run, run.aborted or "the caller was cancelled", leave="aborted")
             current = asyncio.current_task()
             if run.aborted is not None and current is not None and not current.cancelling():
                 return self._aborted(run)
@@ -283,6 +280,8 @@ class Engine:
 
     def _aborted(self, run: Run) -> Failed:
         text = f"The run was cancelled: {run.aborted}."
+        if run.is_left:
+            text = "The engine was closed while nothing ran. The run is kept: wait for it once more later."
         if run.meter is None:
             return failed("aborted", text)
         run.meter.abort_pending()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, NoReturn, cast
 
@@ -14,6 +15,7 @@ from codemode.nearest import nearest
 
 _EXEC_KEYS = ("code", "command", "language")
 _LONGEST_PROGRAM = 1 << 20
+_TYPESCRIPT_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[ \t]*(?:ts|mts|typescript)\b", re.IGNORECASE)
 _LONGEST_RUN_ID = 200
 
 
@@ -47,7 +49,10 @@ def read_exec(given: object, language: object, config: CodeModeConfig) -> ExecIn
             meant = f" Did you mean `{close[0]}`?" if close else ""
             _refuse(f"exec has no field `{str(key)[:60]}`: it takes code (or command) and language.{meant}")
     program = _program(fields)
-    return ExecInput(program, _language(fields.get("language") if language is None else language, config))
+    said = fields.get("language") if language is None else language
+    if said is None and "typescript" in config.languages and _TYPESCRIPT_FENCE.match(program):
+        said = "typescript"  # nobody else has said what it is
+    return ExecInput(program, _language(said, config))
 
 
 def _program(fields: Mapping[Any, Any]) -> str:

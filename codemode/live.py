@@ -90,6 +90,19 @@ class LiveRuns:
             await asyncio.gather(leg, return_exceptions=True)
         await self.abandon(run, reason, leave="aborted")
 
+    async def leave(self, run: Run, reason: str) -> None:
+        """The engine ends. A suspended run stays for the next one, also if somebody waits for its news; what
+        computes is aborted, and so is everything where nothing lasts."""
+        if run.state is RunState.RUNNING or (run.leg is not None and not run.is_listening):
+            await self.abort(run, reason)
+            return
+        run.aborted, run.is_left = reason, True
+        if run.leg is not None:
+            run.leg.cancel()
+            await asyncio.gather(run.leg, return_exceptions=True)
+        self._by_id.pop(run.id, None)
+        await run.cancel_work()
+
     async def abort_one(self, run_id: str, caller: Scope) -> bool:
         """Here, or in the store. False where the caller has no such run."""
         run = self._by_id.get(run_id)

@@ -106,10 +106,14 @@ class Resumption:
 
     async def _news(self, run: Run, deadline: float) -> bool:
         """Something has settled. An approval that is asked for meanwhile is not news for the program."""
-        with run.alarm_at(deadline):
-            while not run.settled:
-                if not await run.news(deadline) or run.has_ended:
-                    return False
+        run.is_listening = self._suspensions.is_durable
+        try:
+            with run.alarm_at(deadline):
+                while not run.settled:
+                    if not await run.news(deadline) or run.has_ended:
+                        return False
+        finally:
+            run.is_listening = False
         return True
 
     async def _open(self, run: Run) -> Opened | Failed:

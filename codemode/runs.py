@@ -101,10 +101,10 @@ class Run:
 
     __slots__ = (
         "aborted", "allow", "began", "calls", "claim", "context", "environment", "exact_positions",
-        "expires_ms", "host_context", "id", "is_adopted", "is_foreign", "is_frozen", "language",
-        "late", "leg", "meter", "model", "output", "own_tools", "pending", "program", "provider",
-        "returned", "scope", "seq", "settled", "state", "tasks", "timers", "trace", "unrecorded",
-        "variables", "waiter",
+        "expires_ms", "host_context", "id", "is_adopted", "is_foreign", "is_frozen", "is_left",
+        "is_listening", "language", "late", "leg", "meter", "model", "output", "own_tools", "pending",
+        "program", "provider", "returned", "scope", "seq", "settled", "state", "tasks", "timers", "trace",
+        "unrecorded", "variables", "waiter",
     )  # fmt: skip
 
     def __init__(self, run_id: str, scope: Scope, environment: Environment, meter: RunMeter) -> None:
@@ -132,6 +132,8 @@ class Run:
         self.is_frozen = False
         self.is_adopted = False  # a dead engine's: what it waits for is not here
         self.is_foreign = False  # another engine's after all
+        self.is_left = False  # it stays in the store for another engine
+        self.is_listening = False  # a wait is under way that has not touched the snapshot, which lasts
         self.claim: Claim | None = None
         self.expires_ms = 0
         self.aborted: str | None = None  # why, if somebody asked for it

@@ -67,6 +67,18 @@ def test_an_unknown_language_is_unsupported(language: Any) -> None:
     run(scenario)
 
 
+def test_a_fence_that_says_typescript_decides_where_nobody_else_has_said_it() -> None:
+    fenced = "```ts\nconst n: number = 41; return n + 1\n```"
+
+    async def scenario() -> None:
+        async with engine() as made:
+            assert value_of(await made.exec(fenced)) == 42
+            assert value_of(await made.exec({"code": fenced})) == 42
+            failure_of(await made.exec(fenced, "javascript"), "invalid_input")
+
+    run(scenario)
+
+
 def test_a_program_in_one_code_fence_is_unwrapped_and_keeps_its_positions() -> None:
     async def scenario() -> None:
         async with engine() as made:
