@@ -134,8 +134,7 @@ class Engine:
         if self._expiry is not None:
             self._expiry.cancel()
             await asyncio.gather(self._expiry, return_exceptions=True)
-        for run in self._runs.all():
-            await self._runs.leave(run, "the engine was closed")
+        await self._runs.close("the engine was closed")
         await self._mcp.close()
         await self._supervisor.close()
         await self._suspensions.close()
@@ -213,7 +212,7 @@ class Engine:
             return self._refuse(refused.code, str(refused))
         run.program, run.language = program.program, program.language
         meter = run.require_meter()
-        meter.see_surface(("exec", "wait"), run.environment.facts, 0)
+        meter.see_surface(("exec", "wait"), run.environment.facts, run.environment.tokens_saved)
         meter.begin_leg("exec")
         self._runs.add(run)
         self._traces.start(run, tool_call)

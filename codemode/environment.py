@@ -18,6 +18,7 @@ from codemode.catalog import Catalog
 from codemode.executor import Executor
 from codemode.failures import Available
 from codemode.telemetry import Catalog as CatalogFacts
+from codemode.telemetry import estimate_tokens_saved
 
 if TYPE_CHECKING:  # loaded by engines that have such things
     from codemode.bridges.library import Library
@@ -25,6 +26,8 @@ if TYPE_CHECKING:  # loaded by engines that have such things
 
 _INLINE_BYTES = 16 << 10
 _INLINE_TOOLS = 64
+# Of exec and wait with a full quick index, rather than the very text of a run: that takes longer than a run.
+_SHOWN_CHARS = 5_200
 _encode = msgspec.json.encode
 
 
@@ -55,7 +58,7 @@ class Environment:
             return wire.Offer(has_namespaces, complete=False)
         answers = [
             wire.Answer(Lookup.ALL_TOOLS, "", Raw(self._all_tools)),
-            wire.Answer(Lookup.TOOL_NAMES, "", Raw(_encode(self.catalog.convenience_names()))),
+            wire.Answer(Lookup.TOOL_NAMES, "", Raw(self._tool_names)),
             *(
                 wire.Answer(Lookup.TOOL, name, Raw(_encode(self.catalog.convenience(name))))
                 for name in self.catalog.convenience_names()
@@ -75,7 +78,7 @@ class Environment:
                 found = self.catalog.convenience(key)
                 return None if found is None else _encode(found)
             case Lookup.TOOL_NAMES:
-                return _encode(self.catalog.convenience_names())
+                return self._tool_names
             case Lookup.NAMESPACES:
                 return None if self.scopes is None else self.scopes.json
             case _:
@@ -97,6 +100,16 @@ class Environment:
     @cached_property
     def facts(self) -> CatalogFacts:
         return CatalogFacts(len(self.catalog), self.catalog.by_source())
+
+    @cached_property
+    def tokens_saved(self) -> int:
+        """Of every request in which the model sees exec and wait instead of these tools: an estimate."""
+        return estimate_tokens_saved(sum(tool.chars for tool in self.catalog.tools), _SHOWN_CHARS)
+
+    @cached_property
+    def _tool_names(self) -> bytes:
+        catalog = self.catalog
+        return _encode({name: catalog.convenience(name) for name in catalog.convenience_names()})
 
     @cached_property
     def _all_tools(self) -> bytes:

@@ -32,3 +32,8 @@ def test_the_demo_kills_its_engine_and_another_process_finishes_the_run() -> Non
     assert hosts == [first] * hosts.count(first) + [second] * hosts.count(second)
     ending = "completed: {'total': 2240, 'shipped': {'courier': 'bike', 'parcels': 2}}"
     assert printed[-1] == f"  host {second}  {ending}"
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in (EXAMPLES / "adapters").glob("*_*.py")))
+def test_each_adapter_suspends_a_program_and_finishes_it_with_a_scripted_model(name: str) -> None:
+    assert run(f"adapters/{name}.py") == "Shipped by bike, 2 parcels, 2240 cents.\n"

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from codemode.catalog import Catalog
 from codemode.config import CodeModeConfig
+from codemode.executor import Executor
 from codemode.policy import Policy, Resolution, narrow
 from codemode.surface.controls import exec_tool, wait_tool
 from codemode.surface.description import NamespaceText, describe_exec
@@ -19,12 +20,16 @@ from codemode.tools import Run, Tool, as_tools
 
 
 class PreparedRun(Struct, frozen=True):
-    """`visible` is the whole tool list for the model. Without code mode there is no catalog."""
+    """`visible` is the whole tool list for the model. Without code mode there is no catalog.
+
+    `executor` is an engine's, where tools are shown as they are: their calls are its to check and to run.
+    """
 
     active: bool
     visible: tuple[Tool, ...]
     catalog: Catalog | None
     warnings: tuple[str, ...] = ()
+    executor: Executor | None = None
 
     @property
     def exec_description(self) -> str:
@@ -70,10 +75,12 @@ def surface_of(
     index_budget: int = DEFAULT_BUDGET,
     exec_run: Run | None = None,
     wait_run: Run | None = None,
+    ordinary: Callable[[], Executor] | None = None,
 ) -> PreparedRun:
     """The second half: the policy has spoken, and what is left is shown or hidden."""
     if not config.enabled:
-        return PreparedRun(False, resolved.tools, None, resolved.warnings)
+        executor = ordinary() if ordinary is not None else None
+        return PreparedRun(False, resolved.tools, None, resolved.warnings, executor)
     catalog = Catalog(resolved.tools)
     if not len(catalog):
         return PreparedRun(False, (), None, resolved.warnings)

@@ -56,14 +56,17 @@ class Tool:
     # True for the model's own exec and wait: never in a catalog, whatever they are called.
     control: bool = False
     id: str = field(init=False)
+    chars: int = field(init=False)  # what it would take in a prompt, were it shown to the model as it is
 
     def __post_init__(self) -> None:
         _check_words(self)
         put = object.__setattr__  # the one place that writes to a frozen tool
         put(self, "id", f"{self.source}:{self.owner}:{self.name}")
-        put(self, "parameters", _own_copy(self.name, "parameters", self.parameters))
+        parameters, size = _own_copy(self.name, "parameters", self.parameters)
+        put(self, "parameters", parameters)
+        put(self, "chars", len(self.name) + len(self.description) + size)
         if self.returns is not None:
-            put(self, "returns", _own_copy(self.name, "returns", self.returns))
+            put(self, "returns", _own_copy(self.name, "returns", self.returns)[0])
 
     @property
     def trusted(self) -> bool:
@@ -85,12 +88,13 @@ def _check_words(tool: Tool) -> None:
             raise ToolDefinitionError(tool.name, "its texts must be valid Unicode.") from None
 
 
-def _own_copy(name: str, part: str, schema: Mapping[str, Any]) -> Schema:
-    """Nobody else holds it, so it stays what it was when the tool was made; and it is JSON."""
+def _own_copy(name: str, part: str, schema: Mapping[str, Any]) -> tuple[Schema, int]:
+    """Nobody else holds it, so it stays what it was when the tool was made; and it is JSON, of this size."""
     try:
-        copied = msgspec.json.decode(msgspec.json.encode(schema))
+        encoded = msgspec.json.encode(schema)
+        copied = msgspec.json.decode(encoded)
     except (TypeError, ValueError, RecursionError, OverflowError, msgspec.MsgspecError) as problem:
         raise ToolDefinitionError(name, f"{part} must be a JSON schema: {problem}") from None
     if not isinstance(copied, dict):
         raise ToolDefinitionError(name, f"{part} must be a JSON schema, an object.")
-    return copied  # pyright: ignore[reportUnknownVariableType] - JSON, keys are strings
+    return copied, len(encoded)  # pyright: ignore[reportUnknownVariableType] - JSON, keys are strings

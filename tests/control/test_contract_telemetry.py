@@ -7,8 +7,14 @@ import json
 import msgspec
 import pytest
 
+from codemode.catalog import Catalog as ToolCatalog
+from codemode.config import load_config
+from codemode.environment import Environment
+from codemode.executor import Executor
 from codemode.meter import RunMeter, Tally
+from codemode.surface import prepare_run, render_tools
 from codemode.telemetry import CallRecord, Catalog, SnapshotCost, estimate_tokens_saved, redact
+from tests.control.tool_samples import make
 
 
 def call(meter: RunMeter, id: str, tool: str = "openclaw:core:echo") -> None:
@@ -118,6 +124,17 @@ def test_redaction_shows_a_bounded_number_of_short_keys() -> None:
     assert len(shape["keys"]) == 20
     assert all(len(key) == 40 for key in shape["keys"])
     assert shape["moreKeys"] == 30
+
+
+def test_a_large_catalog_saves_what_its_schemas_would_take_in_a_prompt() -> None:
+    tools = [make(f"tool_{number}", "word " * 40) for number in range(400)]
+    environment = Environment(ToolCatalog(tools), Executor(ToolCatalog(tools)))
+    whole = len(msgspec.json.encode(render_tools(tools, "anthropic"))) // 4
+    shown = len(msgspec.json.encode(render_tools(prepare_run(tools, load_config(True)).visible, "anthropic")))
+
+    # an estimate: without the braces and keys of a request, and with a full quick index
+    assert environment.tokens_saved == pytest.approx(whole - shown // 4, rel=0.25)
+    assert Environment(ToolCatalog(()), Executor(ToolCatalog(()))).tokens_saved == 0
 
 
 def test_tokens_saved_are_estimated_by_characters_and_never_negative() -> None:

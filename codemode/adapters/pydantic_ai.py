@@ -1,0 +1,55 @@
+"""A pydantic-ai toolset: `agent.run(prompt, toolsets=[CodeModeToolset(tools)])`.
+
+The model sees what `tools` shows. An agent's other toolsets are shown beside it, so give a code-mode agent
+this one only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic_ai import RunContext
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+from pydantic_core import SchemaValidator, core_schema
+
+from codemode.adapters.calling import ModelTools
+
+# Arguments are checked once, by the engine, which answers with what is wrong instead of a retry.
+_ANYTHING = SchemaValidator(core_schema.any_schema())
+
+
+class CodeModeToolset(AbstractToolset[Any]):
+    def __init__(self, tools: ModelTools, *, id: str | None = "codemode") -> None:
+        self._tools = tools
+        self._id = id
+
+    @property
+    def id(self) -> str | None:
+        return self._id
+
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:  # noqa: ARG002 - the same in each run
+        return {
+            tool.name: ToolsetTool(
+                toolset=self,
+                tool_def=ToolDefinition(
+                    name=tool.name,
+                    description=tool.description,
+                    parameters_json_schema=tool.parameters,
+                    strict=False,
+                ),
+                max_retries=0,
+                args_validator=_ANYTHING,
+            )
+            for tool in self._tools.visible
+        }
+
+    async def call_tool(
+        self,
+        name: str,
+        tool_args: dict[str, Any],
+        ctx: RunContext[Any],
+        tool: ToolsetTool[Any],  # noqa: ARG002
+    ) -> Any:
+        """A failed program is a value too: its text says what to do, and is no reason to end the run."""
+        return (await self._tools.call(name, tool_args, ctx.tool_call_id or "")).value

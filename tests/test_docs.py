@@ -1,0 +1,133 @@
+"""The code in README and docs runs, and prints what the page says; links lead somewhere."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from codemode.error_codes import ERROR_CODES
+from tests.docs_page import is_like, read_blocks
+
+PROJECT = Path(__file__).resolve().parents[1]
+PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))]
+RUNNABLE = [page for page in PAGES if read_blocks(page.read_text())]
+RIGHT = """
+<!--python
+import asyncio
+-->
+```python
+await asyncio.sleep(0)
+print("a 7 b")
+```
+
+```text
+a … b
+```
+```python file=one.py
+print(1)
+```
+```console
+$ .venv/bin/python one.py
+1
+$ not-run
+```
+```ts
+text("said"); const one: number = 1; return one
+```
+```text
+said
+1
+```
+"""
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(PROJECT).as_posix()
+
+
+@pytest.mark.parametrize("page", RUNNABLE, ids=name_of)
+def test_the_code_of_a_page_runs_and_prints_what_it_says(page: Path, tmp_path: Path) -> None:
+    done = run(page, tmp_path)
+
+    assert done.stderr == ""
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("page", sorted({*PAGES, *PROJECT.glob("*.md")}), ids=name_of)
+def test_each_link_of_a_page_leads_to_a_file_and_to_a_heading_in_it(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)", page.read_text())
+    targets = [(page.parent / link if link else page, heading) for link, heading in links]
+    assert [target for target, _ in targets if not target.exists()] == []
+    assert [(name_of(target.resolve()), h) for target, h in targets if h and h not in headings(target)] == []
+
+
+def headings(page: Path) -> set[str]:
+    """As they are addressed in a link."""
+    found = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in found}
+
+
+@pytest.mark.parametrize("page", sorted((PROJECT / "docs").rglob("*.md")), ids=name_of)
+def test_each_page_is_in_the_index(page: Path) -> None:
+    index = PROJECT / "docs" / "README.md"
+    folder = page.parent.relative_to(index.parent).as_posix()
+    listed = re.findall(r"\]\(([^)#\s]+)", index.read_text())
+    assert page == index or page.relative_to(index.parent).as_posix() in listed or f"{folder}/" in listed
+
+
+def test_the_reference_is_what_the_code_makes_of_it() -> None:
+    command = [sys.executable, str(PROJECT / "docs" / "make_reference.py"), "--print"]
+    made = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    assert made == (PROJECT / "docs" / "reference.md").read_text(), "run docs/make_reference.py"
+
+
+def test_the_error_page_has_each_code_once_and_in_order() -> None:
+    page = (PROJECT / "docs" / "guides" / "errors.md").read_text()
+    assert re.findall(r"^## (\w+)$", page, re.MULTILINE) == list(ERROR_CODES)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```python\n1 / 0\n```\n",
+        "```python\nprint(1)\n```\n\n```text\n2\n```\n",
+        "<!--python\n1 / 0\n-->\n",
+        "```js\nreturn missing\n```\n",
+        "```js\nreturn 1\n```\n\n```json\n2\n```\n",
+        "```console\n$ .venv/bin/python -c 'import sys; sys.exit(3)'\n```\n",
+        "```console\n$ .venv/bin/python -c 'print(1)'\n2\n```\n",
+    ],
+)
+def test_a_page_that_is_wrong_fails(text: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(text)
+
+    assert run(page, tmp_path).returncode != 0
+
+
+def test_a_page_that_is_right_passes(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(RIGHT)
+
+    done = run(page, tmp_path)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+
+
+def test_three_dots_stand_for_a_part_of_one_line_only() -> None:
+    assert is_like("a … c\n", "a b b c\n")
+    assert not is_like("a … c\n", "a b\nb c\n")
+
+
+def run(page: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", str(PROJECT / "tests" / "docs_page.py"), str(page)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(PROJECT), *sys.path])},
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
