@@ -1,0 +1,110 @@
+"""The command line. `main` finds the command and loads nothing but that one: `--help` has to be quick.
+
+Each command is a module in codemode/cli/commands with `DESCRIPTION`, `EXAMPLES`, `add_arguments(parser)` and
+`run(options)`, which gives the exit code. What they cannot do anything about they raise as CommandError.
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False  # typing, enum and argparse take longer to load than --help takes otherwise
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+COMMANDS = {
+    "run": "run a program, from a file or from the command line",
+    "wait": "go on with a run that was left waiting in a store",
+    "runs": "the waiting runs of a store: list, show, abort, approve, deny",
+    "repl": "type programs and see what they give",
+    "types": "the TypeScript declarations of tools and MCP servers",
+    "trace": "show an exported trajectory as a tree with a time axis",
+    "doctor": "check what the engine needs, and say how to fix what is wrong",
+    "serve": "offer the engine to other programs: MCP, or JSON-RPC over stdio",
+}
+_HELP = """\
+usage: codemode COMMAND ...
+
+Runs JavaScript and TypeScript programs that can do nothing but compute and call tools.
+
+commands:
+{commands}
+
+options:
+  -h, --help  show this help and exit
+  --version   print the version and exit
+
+examples:
+  codemode run -e 'return 1 + 1'
+  codemode run report.ts --tools shop.py:tools --mcp servers.json
+  codemode run order.js --tools shop.py:tools --store runs.sqlite --no-wait
+  codemode wait RUN --tools shop.py:tools --store runs.sqlite
+  codemode doctor
+
+`codemode COMMAND --help` has the options and examples of one command.\
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The exit code. Never raises for anything a user, a program or a server does."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    match arguments[:1]:
+        case ["-h" | "--help" | "help"]:
+            print(_help())
+            return 0
+        case ["--version"]:
+            from importlib.metadata import version
+
+            print(f"codemode {version('codemode')}")
+            return 0
+        case [name] if name in COMMANDS:
+            return _run(name, arguments[1:])
+        case wrong:
+            return _refuse(*wrong)
+
+
+def _help() -> str:
+    return _HELP.format(commands="\n".join(f"  {name:8}{told}" for name, told in COMMANDS.items()))
+
+
+def _refuse(name: str = "") -> int:
+    from codemode.nearest import did_you_mean
+
+    problem = f"there is no command {name!r}.{did_you_mean(name, COMMANDS)}" if name else "name a command."
+    print(f"codemode: {problem} `codemode --help` lists them.", file=sys.stderr)
+    return 2
+
+
+def _run(name: str, arguments: list[str]) -> int:
+    from codemode.cli.errors import CommandError, ExitCode
+
+    try:
+        options = _parser(name).parse_args(arguments)
+        return int(options.run_command(options))
+    except SystemExit as ending:  # argparse: 0 for --help, 2 for what it cannot read
+        return ending.code if isinstance(ending.code, int) else ExitCode.USAGE
+    except CommandError as error:
+        print(f"codemode {name}: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:  # whoever read our output has gone
+        return ExitCode.BROKEN_PIPE
+
+
+def _parser(name: str) -> argparse.ArgumentParser:
+    import argparse
+    from importlib import import_module
+
+    module = import_module(f"codemode.cli.commands.{name}")
+    parser = argparse.ArgumentParser(
+        prog=f"codemode {name}",
+        description=module.DESCRIPTION,
+        epilog=f"examples:\n{module.EXAMPLES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run_command=module.run)
+    module.add_arguments(parser)
+    return parser

@@ -1,0 +1,1 @@
+"""One module per command; see codemode/cli/__init__.py."""

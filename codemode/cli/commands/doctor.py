@@ -1,0 +1,86 @@
+"""`codemode doctor`: what an engine needs, what is wrong with it, and how to fix it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from codemode.cli.engine_options import add_engine_arguments, engine_arguments
+
+if TYPE_CHECKING:
+    from codemode.cli.findings import Finding
+    from codemode.cli.screen import Screen
+
+DESCRIPTION = """\
+Checks Python and packages, the guest image, the cache of compiled code, the worker
+processes and each layer of their confinement, and with the options of `codemode run` the
+store, the configuration, the tools and each MCP server. Says what is wrong and what to do.
+Exit code: 0 healthy, 1 degraded (it works, with less), 4 unavailable."""
+EXAMPLES = """\
+  codemode doctor
+  codemode doctor --json
+  codemode doctor --mcp servers.json --store runs.sqlite --tools shop.py:tools
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="the same as data: status, reasons, findings")
+    add_engine_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    from codemode.cli.engine_session import on_stderr
+    from codemode.cli.findings import exit_code_of, tell, to_dict
+    from codemode.cli.reporting import print_json
+    from codemode.cli.screen import Screen
+    from codemode.cli.stopping import Stop, run_until_stopped
+
+    screen = Screen()
+
+    async def main(_: Stop) -> int:
+        import msgspec
+
+        findings = await examine(options, screen)
+        if options.json:
+            print_json(msgspec.json.encode(to_dict(findings)).decode(), screen)
+        else:
+            tell(findings, screen)
+        return exit_code_of(findings)
+
+    with on_stderr(screen):
+        return run_until_stopped(main, screen)
+
+
+async def examine(options: argparse.Namespace, screen: Screen) -> list[Finding]:
+    """From what is needed first to what is needed last; an engine is started if its options can be used."""
+    from codemode.cli.checks import check_cache, check_image, check_packages, check_python, check_store
+    from codemode.cli.engine_checks import check_engine
+
+    image_finding, image = check_image()
+    findings = [check_python(), *check_packages(options.servers is not None), image_finding]
+    if image is not None:
+        findings.append(check_cache(image))
+    arguments = _arguments(options, findings)
+    if arguments is None:
+        return findings
+    if arguments["store"] is not None:
+        stored, can_open = check_store(arguments["store"])
+        findings.append(stored)
+        if not can_open:
+            arguments["store"] = None  # looking must not make a file; the rest can still be looked at
+    return findings + await check_engine(arguments, screen)
+
+
+def _arguments(options: argparse.Namespace, findings: list[Finding]) -> dict[str, Any] | None:
+    from codemode.cli.engine_session import explained
+    from codemode.cli.errors import CommandError
+    from codemode.cli.findings import Finding
+
+    try:
+        with explained():
+            return engine_arguments(options)
+    except CommandError as error:
+        findings.append(
+            Finding("options", "unavailable", str(error), "correct the option, or the file it names")
+        )
+        return None

@@ -1,0 +1,186 @@
+"""`codemode runs`: what is waiting in a store, and what to do about it."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import TYPE_CHECKING, Any
+
+from codemode.cli.commands.run import add_result_arguments
+from codemode.cli.commands.wait import require_store
+from codemode.cli.engine_options import add_engine_arguments, add_scope_arguments
+from codemode.cli.errors import CommandError, ExitCode
+
+if TYPE_CHECKING:
+    from codemode.cli.driving import Driver
+    from codemode.contract import CodeModeResult
+    from codemode.engine import Engine
+
+DESCRIPTION = """\
+Lists the runs that wait in a store; shows one, with its trajectory and what it asks for;
+aborts one. `approve` and `deny` answer what a run asks for and then go on with it, as
+`codemode wait` does: the call is made by this command, so it needs the run's tools. Without
+an id they answer the only question there is."""
+EXAMPLES = """\
+  codemode runs --store runs.sqlite
+  codemode runs show RUN --store runs.sqlite
+  codemode runs approve RUN --store runs.sqlite --tools shop.py:tools
+  codemode runs deny RUN apr_1234 --reason 'too expensive' --store runs.sqlite --tools shop.py:tools
+  codemode runs abort RUN --store runs.sqlite
+"""
+_ACTIONS = ("list", "show", "abort", "approve", "deny")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", nargs="?", default="list", choices=_ACTIONS, help="default: list")
+    parser.add_argument("run", nargs="?", metavar="RUN", help="the run's id; for all but list")
+    parser.add_argument("approval", nargs="?", metavar="APPROVAL", help="for approve and deny")
+    parser.add_argument("--reason", default="", metavar="TEXT", help="for deny: what the program is told")
+    add_result_arguments(parser)
+    add_engine_arguments(parser)
+    add_scope_arguments(parser, None)
+
+
+def run(options: argparse.Namespace) -> int:
+    require_store(options.store)
+    if options.action == "list":
+        return _look(options, _list)
+    if options.run is None:
+        raise CommandError(
+            f"{options.action} needs a RUN; `codemode runs --store {options.store}` lists them"
+        )
+    match options.action:
+        case "show":
+            return _look(options, _show, workers=True)
+        case "abort":
+            return _look(options, _abort)
+        case _:
+            return _decide(options)
+
+
+def _look(options: argparse.Namespace, action: Any, *, workers: bool = False) -> int:
+    """With an engine that runs nothing. Reading a snapshot needs to know which guest image workers have."""
+    from codemode.cli.engine_session import on_stderr, open_engine
+    from codemode.cli.screen import Screen
+    from codemode.cli.stopping import Stop, run_until_stopped
+
+    screen = Screen(quiet=options.quiet)
+    arguments = {"config": workers, "store": options.store, "settings": {"warmWorkers": 1}}
+
+    async def main(_: Stop) -> int:
+        async with open_engine(arguments, screen) as engine:
+            return await action(engine, screen, options)
+
+    with on_stderr(screen):
+        return run_until_stopped(main, screen)
+
+
+async def _list(engine: Engine, screen: Any, options: argparse.Namespace) -> int:
+    from codemode.cli.reporting import print_json
+    from codemode.trajectory.escape import fit
+
+    runs = await engine.runs(options.session)
+    if options.json:
+        print_json(_json(runs), screen)
+        return ExitCode.DONE
+    if not runs:
+        screen.note("no run is waiting in this store")
+        return ExitCode.DONE
+    widest = max(len(run["runId"]) for run in runs)
+    head = ("RUN".ljust(widest), "STATE  ", "AGE      ", "EXPIRES IN", "   BYTES", "AGENT/SESSION")
+    screen.print("  ".join(head))
+    for found in runs:
+        cells = (
+            fit(found["runId"], widest),
+            fit(found["state"], 7),
+            fit(_span(time.time() * 1000 - found["createdAtMs"]), 9),
+            fit(_span(found["expiresAtMs"] - time.time() * 1000), 10),
+            f"{found['bytes']:8}",
+            fit(f"{found['agent']}/{found['session']}", 40).rstrip(),
+        )
+        screen.print("  ".join(cells))
+    return ExitCode.DONE
+
+
+async def _show(engine: Engine, screen: Any, options: argparse.Namespace) -> int:
+    from codemode.cli.approvals import open_approvals
+    from codemode.cli.program_run import find_scope
+    from codemode.cli.reporting import command_for, print_json
+
+    scope = await find_scope(engine, options, options.run)
+    trajectory = await engine.trajectory(options.run, **scope)
+    if trajectory is None:
+        raise _unknown(options)
+    if options.json:
+        print_json(trajectory.to_json().decode(), screen)
+        return ExitCode.DONE
+    screen.print(trajectory.tree(screen.width))
+    for asked in await open_approvals(engine, options.run, scope):
+        screen.print(f"asks for approval: {asked}")
+        words = ["runs", "approve", options.run, asked.approval_id]
+        screen.print(f"  {command_for(words, options)}")
+    return ExitCode.DONE
+
+
+async def _abort(engine: Engine, screen: Any, options: argparse.Namespace) -> int:
+    from codemode.cli.program_run import find_scope
+
+    if not await engine.abort(options.run, **await find_scope(engine, options, options.run)):
+        raise _unknown(options)
+    screen.note(f"{options.run} is aborted")
+    return ExitCode.DONE
+
+
+def _decide(options: argparse.Namespace) -> int:
+    from codemode.cli.program_run import run_program
+
+    async def work(driver: Driver) -> CodeModeResult:
+        approval = options.approval or await _only_approval(driver, options)
+        if options.action == "approve":
+            was_decided = await driver.engine.approve(options.run, approval, **driver.scope)
+        else:
+            was_decided = await driver.engine.deny(
+                options.run, approval, reason=options.reason, **driver.scope
+            )
+        if not was_decided:
+            raise CommandError(
+                f"{options.run}: {approval} cannot be decided here: the run is over, asks for something else,"
+                " or belongs to an engine that is still running (then answer there)",
+                ExitCode.FAILED,
+            )
+        return await driver.wait(options.run, once=options.no_wait)
+
+    return run_program(options, work, run_id=options.run)
+
+
+async def _only_approval(driver: Driver, options: argparse.Namespace) -> str:
+    from codemode.cli.approvals import open_approvals
+
+    asked = await open_approvals(driver.engine, options.run, driver.scope)
+    if not asked:
+        raise CommandError(
+            f"{options.run}: there is no such run, or it asks for no approval", ExitCode.FAILED
+        )
+    if len(asked) > 1:
+        listed = "".join(f"\n  {one.approval_id}  {one}" for one in asked)
+        raise CommandError(f"{options.run} asks for several approvals; name one of them:{listed}")
+    return asked[0].approval_id
+
+
+def _unknown(options: argparse.Namespace) -> CommandError:
+    return CommandError(
+        f"{options.run}: there is no such run; `codemode runs --store {options.store}` lists them",
+        ExitCode.FAILED,
+    )
+
+
+def _json(value: object) -> str:
+    import msgspec
+
+    return msgspec.json.encode(value).decode()
+
+
+def _span(ms: float) -> str:
+    from codemode.trajectory.tree import duration
+
+    return duration(max(0.0, ms))

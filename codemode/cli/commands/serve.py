@@ -1,0 +1,78 @@
+"""`codemode serve`: the engine for other programs. What it speaks is in codemode/serve/."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from typing import TYPE_CHECKING
+
+from codemode.cli.engine_options import add_engine_arguments, engine_arguments
+from codemode.cli.errors import CommandError
+
+if TYPE_CHECKING:
+    from codemode.serve.options import ServeOptions
+
+DESCRIPTION = """\
+Offers exec and wait to another program until its input ends: with --mcp as an MCP server
+over stdio, or over HTTP with --http; with --stdio as JSON-RPC, one message a line. MCP
+servers whose tools programs may call are given with --servers, because --mcp is what is
+spoken here."""
+EXAMPLES = """\
+  codemode serve --mcp --tools shop.py:tools
+  codemode serve --mcp --http 127.0.0.1:8000 --servers servers.json
+  codemode serve --stdio --tools shop.py:tools --store runs.sqlite
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    spoken = parser.add_mutually_exclusive_group(required=True)
+    spoken.add_argument("--mcp", dest="speaks", action="store_const", const="mcp", help="an MCP server")
+    spoken.add_argument("--stdio", dest="speaks", action="store_const", const="stdio", help="JSON-RPC")
+    parser.add_argument(
+        "--session", metavar="NAME", help="with --mcp on stdio: the same name finds its runs in a store again"
+    )
+    http = parser.add_argument_group("with --mcp")
+    http.add_argument("--http", type=_address, metavar="HOST:PORT", help="streamable HTTP, not stdio")
+    http.add_argument(
+        "--allow-host", action="append", default=[], metavar="HOST:PORT", help="a Host header to accept"
+    )
+    http.add_argument(
+        "--allow-origin", action="append", default=[], metavar="URL", help="a browser's Origin to accept"
+    )
+    add_engine_arguments(parser, servers=("--servers", "--mcp-config"))
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.http is not None and options.speaks != "mcp":
+        raise CommandError("--http goes with --mcp: codemode serve --mcp --http HOST:PORT")
+    from codemode.cli.engine_session import explained, on_stderr
+    from codemode.cli.screen import Screen
+    from codemode.serve.options import ServeOptions
+
+    with on_stderr(Screen()), explained():
+        told = ServeOptions(
+            engine=engine_arguments(options),
+            http=options.http,
+            allowed_hosts=tuple(options.allow_host),
+            allowed_origins=tuple(options.allow_origin),
+            session=options.session,
+        )
+        return asyncio.run(_serve(options.speaks, told))
+
+
+async def _serve(speaks: str, told: ServeOptions) -> int:
+    """Each loads what it speaks, and not the other."""
+    if speaks == "mcp":
+        from codemode.serve.mcp_server import serve_mcp
+
+        return await serve_mcp(told)
+    from codemode.serve.json_rpc import serve_stdio
+
+    return await serve_stdio(told)
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT, such as 127.0.0.1:8000")
+    return host.removeprefix("[").removesuffix("]"), int(port)

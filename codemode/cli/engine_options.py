@@ -1,0 +1,157 @@
+"""The options that say what an engine has: tools, servers, a store, a configuration, limits.
+
+The one place that turns them into keyword arguments of `Engine`; every command that has an engine uses it,
+`serve` too. `add_engine_arguments(parser)`, then `engine_arguments(options)`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from codemode.cli.errors import CommandError
+from codemode.cli.quantities import milliseconds, seconds, size
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# option, field of tools.codeMode, how it is read, and what it says
+_LIMITS = (
+    ("--timeout", "timeoutMs", milliseconds, "TIME", "time of one exec or wait: 10, 500ms (default 10 s)"),
+    ("--memory", "memoryLimitBytes", size, "SIZE", "heap of the program: 64M (default), 1 MiB to 1 GiB"),
+    ("--max-output", "maxOutputBytes", size, "SIZE", "output and value together (default 64k)"),
+    ("--max-snapshot", "maxSnapshotBytes", size, "SIZE", "one suspended run (default 10M)"),
+    ("--max-pending", "maxPendingToolCalls", int, "N", "nested calls at once (default 16)"),
+    ("--ttl", "snapshotTtlSeconds", seconds, "TIME", "how long a suspended run is kept (default 15m)"),
+)
+_DOCUMENT_KEYS = ("tools", "policy", "settings", "mcpServers", "mcp")
+
+
+def add_engine_arguments(
+    parser: argparse.ArgumentParser, *, servers: tuple[str, ...] = ("--mcp", "--servers")
+) -> None:
+    """`servers` are the names of the option for MCP servers: for `serve`, --mcp is something else."""
+    add_tool_arguments(parser, servers=servers)
+    add_store_argument(parser)
+    limits = parser.add_argument_group("limits (numbers outside what is allowed are clamped, and it says so)")
+    for option, field, read, metavar, text in _LIMITS:
+        limits.add_argument(option, dest=field, type=read, metavar=metavar, help=text)
+    limits.add_argument(
+        "--confinement", choices=("auto", "require", "off"), help="of the worker processes (default auto)"
+    )
+
+
+def add_tool_arguments(
+    parser: argparse.ArgumentParser, *, servers: tuple[str, ...] = ("--mcp", "--servers")
+) -> None:
+    group = parser.add_argument_group("tools")
+    group.add_argument(
+        "--tools",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="module:attribute or file.py:attribute: a tool, a function or a list of them; without an"
+        " attribute everything made with @tool. May be given more than once",
+    )
+    group.add_argument(*servers, dest="servers", metavar="FILE", help="MCP servers: a file with mcpServers")
+    group.add_argument(
+        "--config",
+        metavar="FILE",
+        help="JSON or TOML: the codeMode object, or a document with tools, policy, settings, mcpServers",
+    )
+
+
+def add_store_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--store", metavar="PATH", help="a file that keeps suspended runs (SQLite)")
+
+
+def add_scope_arguments(parser: argparse.ArgumentParser, session: str | None) -> None:
+    """Whose run it is. Without a default they are taken from the run itself."""
+    group = parser.add_argument_group("whose run it is")
+    told = f"default: {session}" if session else "default: the run's own"
+    agent = "main" if session else None
+    group.add_argument("--session", default=session, metavar="NAME", help=told)
+    group.add_argument("--agent", default=agent, metavar="NAME", help=told.replace("cli", "main"))
+    group.add_argument("--agent-run", default="-", metavar="NAME", help=argparse.SUPPRESS)
+
+
+def engine_arguments(options: argparse.Namespace) -> dict[str, Any]:
+    """Keyword arguments for Engine. Code mode is on: whoever asks for an engine wants it. Loads the tools.
+
+    Raises CommandError, and ConfigError for the contents of a configuration.
+    """
+    from codemode.cli.tool_specs import load_tools
+
+    document = _read_document(options.config)
+    limits = limits_of(options)
+    _tell_clamped(document.get("tools"), limits)
+    settings = document.get("settings", {})
+    if not isinstance(settings, Mapping):
+        raise CommandError(f"{options.config}: settings must be an object")
+    if getattr(options, "confinement", None):
+        settings = {**cast("Mapping[str, Any]", settings), "confinement": options.confinement}
+    return {
+        "tools": load_tools(options.tools),
+        "config": document.get("tools"),
+        "agent_config": {**limits, "enabled": True},
+        "settings": settings,
+        "store": _store(getattr(options, "store", None)),
+        "mcp": _servers(options.servers, document),
+        "policy": document.get("policy"),
+    }
+
+
+def limits_of(options: argparse.Namespace) -> dict[str, Any]:
+    """The fields of tools.codeMode that the command line sets."""
+    asked = {field: getattr(options, field, None) for _, field, *_ in _LIMITS}
+    return {field: value for field, value in asked.items() if value is not None}
+
+
+def _read_document(path: str | None) -> dict[str, Any]:
+    """By section; a file without any of them is the codeMode object itself."""
+    if path is None:
+        return {}
+    from codemode.config import read_document
+
+    found = read_document(path)
+    if not isinstance(found, Mapping):
+        return {"tools": found}
+    document = cast("Mapping[str, Any]", found)
+    if not any(key in document for key in _DOCUMENT_KEYS):
+        return {"tools": document}
+    sections = dict(document)
+    sections["tools"] = {"tools": document["tools"]} if "tools" in document else None
+    return sections
+
+
+def _tell_clamped(config: object, limits: dict[str, Any]) -> None:
+    import logging
+
+    from codemode.config import load_config
+
+    used = load_config(config, overlay=limits).to_dict()
+    for option, field, *_ in _LIMITS:
+        if field in limits and int(limits[field]) != used[field]:
+            logging.getLogger("codemode.cli").warning(
+                "%s: %s is outside what is allowed; %s is %s", option, limits[field], field, used[field]
+            )
+
+
+def _store(path: str | None) -> Path | None:
+    if path is None:
+        return None
+    from pathlib import Path  # what only help is asked for need not load
+
+    found = Path(path)
+    if found.is_dir() or not found.absolute().parent.is_dir():
+        raise CommandError(f"--store {path}: name a file in a folder that exists")
+    return found
+
+
+def _servers(path: str | None, document: dict[str, Any]) -> object:
+    if path is not None:
+        return path
+    inner = document.get("mcp")
+    has_servers = "mcpServers" in document or (isinstance(inner, Mapping) and "mcpServers" in inner)
+    return document if has_servers else None

@@ -1,0 +1,87 @@
+"""An engine for as long as a command needs it: opened with a word of progress, its warnings shown, its
+refusals turned into errors of the command."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import time
+from collections.abc import AsyncGenerator, Generator
+from typing import Any
+
+from codemode_snapshots import SnapshotError
+
+from codemode.cli.errors import CommandError, ExitCode
+from codemode.cli.screen import Screen, ScreenHandler
+from codemode.config import ConfigError
+from codemode.engine import Engine
+from codemode.tools import ToolDefinitionError
+
+PATIENCE_SECONDS = 1.0  # what takes longer says that it goes on
+_TICK_SECONDS = 0.1
+
+
+@contextlib.asynccontextmanager
+async def open_engine(arguments: dict[str, Any], screen: Screen) -> AsyncGenerator[Engine]:
+    """Raises CommandError for what Engine refuses. Where only workers cannot start, exec says so."""
+    with explained():
+        engine = Engine(**arguments)
+    try:
+        with explained():
+            async with progress(screen, "starting the engine"):
+                await engine.start()
+        yield engine
+    finally:
+        async with progress(screen, "stopping the engine"):
+            await engine.close()
+
+
+@contextlib.contextmanager
+def explained() -> Generator[None]:
+    """What has to be corrected by who typed the command, in its own words."""
+    try:
+        yield
+    except (ConfigError, ToolDefinitionError) as error:
+        raise CommandError(str(error)) from None
+    except SnapshotError as error:
+        raise CommandError(f"--store: {error}", ExitCode.UNAVAILABLE) from None
+
+
+@contextlib.asynccontextmanager
+async def progress(screen: Screen, what: str) -> AsyncGenerator[None]:
+    """From the first second on, how long it has been going on; only on a terminal."""
+    ticking = asyncio.create_task(_tick(screen, what)) if screen.live else None
+    try:
+        yield
+    finally:
+        if ticking is not None:
+            ticking.cancel()
+            await asyncio.gather(ticking, return_exceptions=True)
+            screen.clear()
+
+
+async def _tick(screen: Screen, what: str) -> None:
+    began = time.monotonic()
+    await asyncio.sleep(PATIENCE_SECONDS)
+    while True:
+        screen.draw([f"{what} ... {time.monotonic() - began:.0f} s"])
+        await asyncio.sleep(_TICK_SECONDS)
+
+
+@contextlib.contextmanager
+def on_stderr(screen: Screen) -> Generator[None]:
+    """Everything that is not ours to say: what tools print, and warnings of whatever runs here.
+
+    Libraries quote what servers send, so none may print by itself. The debug log is for those who debug: with
+    it, warnings come as they are.
+    """
+    handler = ScreenHandler(screen)
+    if os.environ.get("CODEMODE_DEBUG") != "1":
+        logging.getLogger().addHandler(handler)
+    try:
+        with contextlib.redirect_stdout(screen.err):
+            yield
+    finally:
+        logging.getLogger().removeHandler(handler)

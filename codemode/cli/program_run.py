@@ -1,0 +1,75 @@
+"""What `run`, `wait` and `runs approve` have in common: an engine, a driver, one run, its report."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from codemode.cli.driving import Driver
+from codemode.cli.engine_options import engine_arguments
+from codemode.cli.engine_session import explained, on_stderr, open_engine
+from codemode.cli.errors import CommandError
+from codemode.cli.questions import Questions
+from codemode.cli.reporting import report
+from codemode.cli.screen import Screen
+from codemode.cli.stopping import Stop, run_until_stopped
+from codemode.contract import CodeModeResult
+from codemode.engine import Engine
+
+Work = Callable[[Driver], Coroutine[Any, Any, CodeModeResult]]
+
+
+def run_program(options: argparse.Namespace, work: Work, run_id: str = "") -> int:
+    """With the id of a run that is in the store already, its scope is found there where none is given."""
+    screen = Screen(quiet=options.quiet or options.json)
+    # what tools print is neither output of the program nor part of a result
+    with on_stderr(screen):
+        with explained():
+            arguments = engine_arguments(options)
+        questions = Questions(screen)
+        arguments |= {"approve": questions.note, "redact": not options.values}
+        arguments["settings"] = {"warmWorkers": 1, **arguments["settings"]}  # there is one run
+
+        async def main(stop: Stop) -> int:
+            async with open_engine(arguments, screen) as engine:
+                scope = await find_scope(engine, options, run_id)
+                driver = Driver(
+                    engine,
+                    screen,
+                    stop,
+                    questions,
+                    scope,
+                    prints=not options.json,
+                    is_kept=options.store is not None,
+                )
+                result = await work(driver)
+                code = report(result, screen, options)
+                await _save_trace(engine, driver.run_id, scope, options.trace)
+                return code
+
+        return run_until_stopped(main, screen)
+
+
+async def find_scope(engine: Engine, options: argparse.Namespace, run_id: str = "") -> dict[str, str]:
+    """Who may read the store's file may act for anybody whose runs are in it: names are not secrets here."""
+    known = await engine.runs() if run_id else []
+    nothing: dict[str, Any] = {}
+    found = next((run for run in known if run["runId"] == run_id), nothing)
+    return {
+        "session": options.session or found.get("session", "cli"),
+        "agent": options.agent or found.get("agent", "main"),
+        "agent_run": options.agent_run,
+    }
+
+
+async def _save_trace(engine: Engine, run_id: str, scope: dict[str, str], path: str | None) -> None:
+    if path is None or not run_id:
+        return
+    found = await engine.trajectory(run_id, **scope)
+    if found is None:
+        return
+    try:
+        found.save(path)
+    except OSError as error:
+        raise CommandError(f"--trace {path}: cannot be written: {error.strerror}") from None

@@ -1,0 +1,78 @@
+"""What the REPL offers for the word before the cursor, and the history file. readline is used where it is."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from types import ModuleType
+
+from codemode.cli.surface import Surface
+from codemode.failures.available import GLOBALS
+
+_HISTORY_LINES = 2000
+_DELIMITERS = " \t\n`~!@#%^&*()=+[{]}\\|;:'\",<>/?-"
+DOT_COMMANDS = (".exit", ".help", ".tools", ".trace", ".types")
+
+
+def completions(surface: Surface, word: str, is_first: bool) -> list[str]:
+    """Whole words, in their order. `is_first`: the line begins with it."""
+    found = [f"tools.{name}" for name in ("search", "describe", "call", *surface.catalog.convenience_names())]
+    found += [*GLOBALS, *(DOT_COMMANDS if is_first else ())]
+    for server, tools in surface.servers.items():
+        found += [f"MCP.{server}", *(f"MCP.{server}.{tool}" for tool in (*tools, "$api"))]
+    # a member is offered once its owner is typed: else all tools would be in the list of globals
+    return sorted({name for name in found if name.startswith(word) and name.count(".") == word.count(".")})
+
+
+class LineReader:
+    """input() with completion and history; without readline it is input() alone."""
+
+    def __init__(self, surface: Surface) -> None:
+        self._surface = surface
+        self._found: list[str] = []
+        self._readline = _load_readline()
+        self._history = _state_folder() / "history"
+
+    def open(self) -> None:
+        if self._readline is None:
+            return
+        self._readline.set_completer_delims(_DELIMITERS)
+        self._readline.set_completer(self._complete)
+        self._readline.parse_and_bind("tab: complete")
+        self._readline.set_history_length(_HISTORY_LINES)
+        with contextlib.suppress(OSError):
+            self._readline.read_history_file(self._history)
+
+    def close(self) -> None:
+        """A home that cannot be written to has no history, and nothing else is lost."""
+        if self._readline is None:
+            return
+        self._readline.set_completer(None)
+        with contextlib.suppress(OSError):
+            self._history.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            # made private before anything is in it: what people type may hold what nobody else should see
+            os.close(os.open(self._history, os.O_WRONLY | os.O_CREAT, 0o600))
+            self._readline.write_history_file(self._history)
+
+    def read(self, prompt: str) -> str:
+        """Raises EOFError, KeyboardInterrupt."""
+        return input(prompt)
+
+    def _complete(self, word: str, state: int) -> str | None:
+        if state == 0 and self._readline is not None:
+            self._found = completions(self._surface, word, self._readline.get_begidx() == 0)
+        return self._found[state] if state < len(self._found) else None
+
+
+def _load_readline() -> ModuleType | None:
+    try:
+        import readline
+    except ImportError:
+        return None
+    return readline
+
+
+def _state_folder() -> Path:
+    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(base) / "codemode"

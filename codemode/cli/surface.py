@@ -1,0 +1,98 @@
+"""What programs of an engine can name: for declarations, lists and completion. Read once, runs nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from codemode.bridges.declarations import declare_tool
+from codemode.bridges.library import Library
+from codemode.catalog import Catalog
+from codemode.cli.errors import CommandError
+from codemode.engine import Engine
+from codemode.nearest import did_you_mean
+from codemode.tools import Tool
+
+_GLOBALS = """\
+type Entry = {
+  id: string; name: string; label?: string; description: string; source: string; sourceName?: string;
+};
+/** Every tool but those of MCP servers; no schemas. */
+declare const ALL_TOOLS: readonly Entry[];
+declare function text(value: unknown): void;
+declare function json(value: unknown): void;
+declare function yield_control(reason?: string): Promise<void>;
+"""
+_OWN = """\
+  function search(query: string, options?: { limit?: number }): Promise<Array<Entry & { call: string }>>;
+  function describe(id: string): Promise<Entry & { parameters: unknown; returns?: unknown }>;
+  function call(id: string, input?: unknown): Promise<unknown>;
+"""
+
+
+class Surface:
+    """Of a catalog; `servers` are all that are configured, with tools or without."""
+
+    def __init__(self, tools: Iterable[Tool], servers: Iterable[str] = ()) -> None:
+        self.catalog = Catalog(tools)
+        self._library = Library(self.catalog.tools, servers)
+
+    @cached_property
+    def servers(self) -> dict[str, list[str]]:
+        """Their identifiers, and those of their tools."""
+        return {name: self._api(name)["tools"] for name in self._library.server_names}
+
+    @property
+    def names(self) -> list[str]:
+        """Everything `declare` knows."""
+        tools = [f"{server}.{tool}" for server, tools in self.servers.items() for tool in tools]
+        return [*self.catalog.convenience_names(), *self.servers, *tools]
+
+    @property
+    def all(self) -> str:
+        """`tools`, then the files that `API.read` serves, one after the other."""
+        own = [self._declare(tool) for tool in self.catalog.tools if tool.source != "mcp"]
+        files = [f"{_GLOBALS}declare namespace tools {{\n{_OWN}{''.join(own)}}}\n"]
+        paths = [file["path"] for file in _decode(self._library.list_files(""))["files"]]
+        files += [_decode(self._library.read_file(path))["content"] for path in paths]
+        return "\n".join(files)
+
+    def declare(self, name: str) -> str:
+        """A tool, an MCP server, or one of a server's tools as server.tool. Raises CommandError."""
+        wanted = name.removeprefix("tools.").removeprefix("MCP.")
+        tool = self.catalog.resolve(wanted) or self.catalog.get(self.catalog.convenience(wanted) or "")
+        if tool is not None:
+            return f"declare namespace tools {{\n{self._declare(tool)}}}\n"
+        server, _, member = wanted.partition(".")
+        if server in self.servers and not member:
+            return self._api(server)["header"]
+        if member in self.servers.get(server, ()):
+            return f"declare namespace MCP.{server} {{\n{self._api(server, member)['header']}}}\n"
+        raise CommandError(f"{name}: there is no such tool or server.{did_you_mean(wanted, self.names)}")
+
+    def _declare(self, tool: Tool) -> str:
+        name = self.catalog.convenience_of(tool)
+        if name is None:
+            return f"  // {json.dumps(tool.id)} has no function of its own: call it by its id\n"
+        # a tool that says nothing of its result gives anything; McpToolResult is for servers
+        return declare_tool(name, tool if tool.returns is not None else replace(tool, returns={}))
+
+    def _api(self, server: str, *tool: str) -> dict[str, Any]:
+        return _decode(self._library.api(json.dumps([server, *tool])))
+
+
+async def read_surface(engine: Engine) -> Surface:
+    """Under the engine's policy, with servers connected; whether code mode is on makes no difference."""
+    prepared = await engine.prepare()
+    tools = prepared.visible if prepared.catalog is None else prepared.catalog.tools
+    return Surface(tools, [server["server"] for server in engine.health().get("mcp", ())])
+
+
+def _decode(answer: bytes | None) -> dict[str, Any]:
+    assert answer is not None, "the library was asked for what it lists"
+    return msgspec.json.decode(answer)
