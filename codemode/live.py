@@ -43,10 +43,11 @@ class LiveRuns:
     def all(self) -> list[Run]:
         return list(self._by_id.values())
 
-    def clear(self) -> None:
-        """The engine is closed, and its runs have ended: no more of them begin."""
+    async def close(self, reason: str) -> None:
+        """Ends all of them, as `leave` says; from here on Tool Search begins no more."""
         self.is_closed = True
-        self._by_id.clear()
+        for run in self.all():
+            await self.leave(run, reason)
 
     async def find(self, run_id: str, caller: Scope, own: tuple[Tool, ...] = ()) -> Run | Failed:
         """The suspended run, here or in the store. To anybody outside its scope it does not exist.

@@ -1,8 +1,9 @@
 """The whole story: a program calls tools, is suspended on a slow one, and survives the death of its engine.
 
 `python examples/demo.py` starts this file again as two host processes, one after the other, on one SQLite
-file. The first engine runs the program until only a slow tool is left, stores it, and is killed with SIGKILL.
-The second finds the run in the file, and `wait` goes on at the very `await` where it stopped.
+file. The first engine runs the program, over Python functions and a real MCP server, until only a slow tool is
+left, stores it, and is killed with SIGKILL. The second finds the run in the file, and `wait` goes on at the very
+`await` where it stopped.
 """
 
 from __future__ import annotations
@@ -21,12 +22,20 @@ from codemode import Engine, Waiting, tool
 PROGRAM = """\
 interface Order { id: string; cents: number }
 const orders: Order[] = await tools.list_orders({ customer: "Ada" });
-const checks = await Promise.all(orders.map((o: Order) => tools.check_stock({ id: o.id })));
-const total = orders.reduce((sum, order) => sum + order.cents, 0);
-text(`${orders.length} orders, ${checks.filter(Boolean).length} in stock, ${total} cents`);
-const shipped = await tools.book_courier({ orders: orders.map((o) => o.id) });   // slow: a courier company
+const [checks, price] = await Promise.all([
+  Promise.all(orders.map((o: Order) => tools.check_stock({ id: o.id }))),
+  MCP.courier.quotePrice({ parcels: orders.length }),                  // an MCP server
+]);
+const total = orders.reduce((sum, order) => sum + order.cents, price.cents);
+text(`${orders.length} orders, ${checks.filter(Boolean).length} in stock, ${total} cents with delivery`);
+const shipped = await tools.book_courier({ orders: orders.map((o) => o.id) });    // slow: people answer
 return { total, shipped };
 """
+SERVERS = {
+    "mcpServers": {
+        "courier": {"command": sys.executable, "args": [str(Path(__file__).with_name("courier_server.py"))]}
+    }
+}
 
 
 @tool
@@ -50,36 +59,40 @@ async def book_courier(orders: list[str]) -> dict[str, str | int]:
 
 
 def engine(store: Path) -> Engine:
-    return Engine([list_orders, check_stock, book_courier], {"enabled": True, "timeoutMs": 300}, store=store)
+    tools = [list_orders, check_stock, book_courier]
+    return Engine(tools, {"enabled": True, "timeoutMs": 1500}, store=store, mcp=SERVERS)
 
 
 async def first(store: Path) -> None:
     async with engine(store) as host:
-        say(f"engine started, {host.health()['status']}")
+        health = await host.health()
+        say(f"engine started, {health['status']}: {', '.join(check['name'] for check in health['checks'])}")
         began = time.perf_counter()
         result = await host.exec(PROGRAM, language="typescript", session="demo")
         assert isinstance(result, Waiting), result
         for item in result.output:
             say(f"output: {item.text if item.type == 'text' else item.value}")
-        for call in result.telemetry.calls:
-            say(f"call {call.id}: {call.name:13} {call.status:8} {call.ms:7.2f} ms")
         snapshot = result.telemetry.snapshot
         assert snapshot is not None
-        say(f"exec returned `waiting` after {(time.perf_counter() - began) * 1000:.0f} ms")
+        say(f"exec returned `waiting` after {(time.perf_counter() - began) * 1000:.0f} ms, its time is up")
         say(f"the VM, frozen at its await: {snapshot.bytes:,} bytes, captured in {snapshot.capture_us} µs")
-        say(f"kill -9 {os.getpid()}: the engine, its workers and the running tool are gone")
+        say(f"kill -9 {os.getpid()}: the engine, its workers, the MCP server and the running tool are gone")
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 async def second(store: Path) -> None:
     async with engine(store) as host:
         (found,) = await host.runs()
-        say(f"a new engine finds {found['runId']}: {found['bytes']:,} bytes in {store.name}")
-        result = await host.wait(found["runId"], session="demo")
+        run_id = found["runId"]
+        say(f"a new engine finds {run_id}: {found['bytes']:,} bytes in {store.name}")
+        result = await host.wait(run_id, session="demo")
         snapshot = result.telemetry.snapshot
         assert snapshot is not None
         say(f"restored in {snapshot.restore_us} µs; the interrupted call ran again, with the same key")
         say(f"{result.status}: {result.to_dict().get('value')}")
+        trajectory = await host.trajectory(run_id, session="demo")
+        assert trajectory is not None
+        print(f"\nThe run, over both engines:\n\n{trajectory.tree(100)}")
 
 
 def say(text: str) -> None:

@@ -14,14 +14,17 @@ from codemode.config.settings import (
     load_settings,
     resolve_config,
 )
+from codemode.config.tool_search import ToolSearchConfig, load_tool_search
 
 __all__ = [
     "CodeModeConfig",
     "ConfigError",
     "EngineSettings",
     "Language",
+    "ToolSearchConfig",
     "load_config",
     "load_settings",
+    "load_tool_search",
     "read_config",
     "read_document",
     "resolve_config",

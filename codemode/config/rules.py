@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from msgspec import Struct
 
@@ -77,7 +77,21 @@ class SomeOf(Struct, frozen=True):
         return tuple(name for name in self.allowed if name in items)
 
 
-Rule = Flag | Number | OneOf | SomeOf
+class Rule(Protocol):
+    def read(self, key: str, value: object) -> Any: ...
+
+
+def section_of(document: object, name: str) -> object:
+    """`tools.<name>` of a host's document; whatever is no document is the section itself.
+
+    Other sections are not ours to judge.
+    """
+    if not isinstance(document, Mapping) or "tools" not in document:
+        return cast("object", document)
+    tools = cast("Mapping[str, object]", document)["tools"]
+    if not isinstance(tools, Mapping):
+        raise ConfigError("tools", f"must be an object, not {shown(tools)}.")
+    return cast("Mapping[str, object]", tools).get(name)
 
 
 def read_fields(section: str, value: Mapping[Any, Any], rules: Mapping[str, Rule]) -> dict[str, Any]:

@@ -12,7 +12,17 @@ from typing import Any, Literal, cast
 import msgspec
 from msgspec import Struct
 
-from codemode.config.rules import ConfigError, Flag, Number, OneOf, Rule, SomeOf, read_fields, shown
+from codemode.config.rules import (
+    ConfigError,
+    Flag,
+    Number,
+    OneOf,
+    Rule,
+    SomeOf,
+    read_fields,
+    section_of,
+    shown,
+)
 
 Language = Literal["javascript", "typescript"]
 _KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
@@ -87,7 +97,7 @@ def load_config(value: object = None, *, overlay: object = None) -> CodeModeConf
 
     `overlay` is the agent's own, in the same forms. Raises ConfigError.
     """
-    return resolve_config(_section_of(value), _section_of(overlay))
+    return resolve_config(section_of(value, "codeMode"), section_of(overlay, "codeMode"))
 
 
 def resolve_config(global_value: object, agent_value: object = None) -> CodeModeConfig:
@@ -124,13 +134,3 @@ def _read_config(value: object) -> dict[str, Any]:
             return read_fields("tools.codeMode", cast("Mapping[Any, Any]", value), _CONFIG_RULES)
         case _:
             raise ConfigError("tools.codeMode", f"must be true, false or an object, not {shown(value)}.")
-
-
-def _section_of(value: object) -> object:
-    """Other sections of a host's document are not ours to judge."""
-    if not isinstance(value, Mapping) or "tools" not in value:
-        return cast("object", value)
-    tools = cast("Mapping[str, object]", value)["tools"]
-    if not isinstance(tools, Mapping):
-        raise ConfigError("tools", f"must be an object, not {shown(tools)}.")
-    return cast("Mapping[str, object]", tools).get("codeMode")

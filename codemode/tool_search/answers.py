@@ -1,0 +1,118 @@
+"""What a model's call came to, whatever it called: one shape for real tools, controls and programs."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Raw, Struct
+
+from codemode.contract import Approval, CodeModeResult, Completed, Output, envelope
+from codemode.contract import Failed as RunFailed
+from codemode.error_codes import CALL_ERRORS, ERRORS, ErrorFacts
+from codemode.executor import CallResult, Failed, NeedsApproval, Ok
+from codemode.tools import Tool
+from codemode.tools.definition import Source
+
+_encode = msgspec.json.encode
+
+
+class CalledTool(Struct, frozen=True):
+    """The real one, behind whatever control was used."""
+
+    id: str
+    name: str
+    source: Source
+
+
+class AnswerError(Struct, frozen=True):
+    """`code` is one of the contract's for a program, else one of a nested call's."""
+
+    code: str
+    message: str
+    facts: ErrorFacts
+    data: Any = None
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """`called` is what the model called, `tool` what was run."""
+
+    called: str
+    status: Literal["completed", "waiting", "failed"]
+    raw_value: Raw = Raw(b"null")
+    output: tuple[Output, ...] = ()
+    error: AnswerError | None = None
+    approval: Approval | None = None
+    tool: CalledTool | None = None
+    repairs: tuple[str, ...] = ()
+
+    @property
+    def value(self) -> Any:
+        """Decoded anew each time."""
+        return msgspec.json.decode(self.raw_value)
+
+    @property
+    def code(self) -> str | None:
+        return None if self.error is None else self.error.code
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the model: parts that are empty are left out."""
+        found: dict[str, Any] = {"status": self.status, **self._data()}
+        if self.error is not None:
+            found |= {"error": self.error.message, "code": self.error.code}
+            found |= {} if self.error.data is None else {"data": self.error.data}
+        return found
+
+    def to_envelope(self) -> dict[str, Any]:
+        """As `codemode.to_envelope` does it for exec and wait."""
+        meta: dict[str, Any] = {"status": self.status, "called": self.called, "repairs": list(self.repairs)}
+        if self.tool is not None:
+            meta["tool"] = msgspec.to_builtins(self.tool)
+        if self.error is None:
+            return envelope(self._data(), meta)
+        meta["phase"] = self.error.facts.phase
+        return envelope(self._data(), meta, (self.error.code, self.error.message, self.error.facts))
+
+    def _data(self) -> dict[str, Any]:
+        has_value = self.status == "completed" or bytes(self.raw_value) != b"null"
+        data: dict[str, Any] = {"value": self.value} if has_value else {}
+        if self.approval is not None:
+            data["approval"] = msgspec.to_builtins(self.approval)
+        if self.output:
+            data["output"] = msgspec.json.decode(_encode(self.output))
+        return data
+
+
+def of_call(called: str, result: CallResult, tool: Tool | None, repairs: tuple[str, ...]) -> Answer:
+    ran = None if tool is None else CalledTool(tool.id, tool.name, tool.source)
+    match result:
+        case Ok(json):
+            return Answer(called=called, status="completed", raw_value=Raw(json), tool=ran, repairs=repairs)
+        case NeedsApproval(asked):
+            waiting = Approval(asked.id, asked.summary)
+            return Answer(called=called, status="waiting", approval=waiting, tool=ran, repairs=repairs)
+        case Failed(code, _, message, data):
+            error = AnswerError(code, message, CALL_ERRORS[code], data)
+            return Answer(called=called, status="failed", error=error, tool=ran, repairs=repairs)
+
+
+def of_program(called: str, result: CodeModeResult, repairs: tuple[str, ...]) -> Answer:
+    match result:
+        case Completed():
+            value = Raw(bytes(result.raw_value))
+            return Answer(
+                called=called, status="completed", raw_value=value, output=result.output, repairs=repairs
+            )
+        case RunFailed():
+            error = AnswerError(result.code, result.error, ERRORS[result.code])
+            return Answer(called=called, status="failed", error=error, output=result.output, repairs=repairs)
+        case _:
+            raise AssertionError("a one-shot program is never suspended")
+
+
+def of_result(called: str, result: dict[str, Any], repairs: tuple[str, ...]) -> Answer:
+    """What exec or wait answered, as the contract has it, whole."""
+    status, error = result["status"], None
+    if status == "failed":
+        error = AnswerError(result["code"], result["error"], ERRORS[result["code"]])
+    return Answer(called=called, status=status, raw_value=Raw(_encode(result)), error=error, repairs=repairs)

@@ -1,0 +1,90 @@
+"""What Tool Search can find and call: the deferred tools of one run, MCP tools among them.
+
+In code mode MCP tools have a view of their own; here there is one view for all. Tools the model has anyway,
+and the controls, are not in it, so they cannot be called through it; `unknown` says why.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import cast
+
+from codemode.catalog import Catalog
+from codemode.catalog.catalog import TOOL_SEARCH_CONTROLS
+from codemode.catalog.names import call_expression
+from codemode.executor import CallRequest, Executor, Failed
+from codemode.tools import Tool
+
+_LONGEST_NAME = 120
+_SHOWN_IDS = 5
+
+
+class SearchCatalog(Catalog):
+    """`direct` are the tools that the model calls by themselves; `ready` writes the call of a hit."""
+
+    def __init__(
+        self, tools: Iterable[Tool], direct: Iterable[Tool] = (), ready: Callable[[Tool], str] | None = None
+    ) -> None:
+        super().__init__(tools)
+        self._guest = tuple(self.tools)
+        self._direct = frozenset(word for tool in direct for word in (tool.name, tool.id))
+        self._ready = ready or tool_call_expression
+
+    def resolve(self, id_or_name: str) -> Tool | None:
+        return self.get(id_or_name) or super().resolve(id_or_name)
+
+    def has_name(self, name: str) -> bool:
+        return name in self._by_name
+
+    def call_expression(self, tool: Tool) -> str:
+        return self._ready(tool)
+
+    def unknown(self, asked: str) -> Failed:
+        """Why a name cannot be called. What policy denied is in no list here: it sounds misspelt."""
+        name = asked[:_LONGEST_NAME]
+        if not asked:
+            return Failed(
+                "invalid_arguments", "InvalidArguments", "A tool is named by its id, a text; search for it."
+            )
+        if asked.rpartition(":")[2] in TOOL_SEARCH_CONTROLS:
+            return Failed(
+                "denied", "RecursionRefused", f"{name} is a control and cannot be called as a tool."
+            )
+        if asked in self._direct:
+            return Failed(
+                "denied",
+                "CallItDirectly",
+                f"{name} is one of your own tools: call it by itself, not through a control.",
+            )
+        same = [tool.id for tool in self.tools if tool.name == asked]
+        if same:
+            told = f'Several tools are called "{name}"; give an id: {", ".join(same[:_SHOWN_IDS])}.'
+            return Failed("unknown_tool", "UnknownTool", told, {"ids": same[:_SHOWN_IDS]})
+        near = self.nearest(asked)
+        hint = f" Nearest: {', '.join(near)}." if near else ""
+        told = f'No tool "{name}" in this run.{hint} Search for it by what it does.'
+        return Failed("unknown_tool", "UnknownTool", told, {"nearest": near} if near else None)
+
+
+class SearchExecutor(Executor):
+    """The executor of ordinary turns, over such a catalog."""
+
+    def _unknown(self, request: CallRequest) -> Failed:
+        catalog = self._catalog
+        assert isinstance(catalog, SearchCatalog)
+        return catalog.unknown(request.tool)
+
+
+def tool_call_expression(tool: Tool) -> str:
+    """`tool_call({"id": "mcp:github:create_issue", "args": {"title": …}})`."""
+    required: object = tool.parameters.get("required")
+    listed = cast("list[object]", required) if isinstance(required, list) else []
+    names = [name for name in listed if isinstance(name, str)]
+    members = ", ".join(f"{json.dumps(name, ensure_ascii=False)}: …" for name in names)
+    return f'tool_call({{"id": {json.dumps(tool.id, ensure_ascii=False)}, "args": {{{members}}}}})'
+
+
+def openclaw_expression(tool: Tool) -> str:
+    """`openclaw.tools.call("mcp:github:create_issue", { title })`."""
+    return f"openclaw.{call_expression(tool, None)}"

@@ -1,0 +1,135 @@
+"""One run of an agent with Tool Search: what its model sees, and the one entry for whatever the model calls.
+
+The tools are listed and policy is asked anew for each call: what was shown or found before counts for
+nothing. A real tool runs through the executor of ordinary turns under its own name, whichever control was
+used to get there; hooks, approvals, logs and audit never see `tool_call`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from codemode.config.tool_search import SearchMode, ToolSearchConfig
+from codemode.executor import Decision as Approving
+from codemode.executor import Failed
+from codemode.inputs import InputRefused
+from codemode.tool_search import answers
+from codemode.tool_search.answers import Answer
+from codemode.tool_search.calls import Desk, Live, ModelCall
+from codemode.tool_search.catalog import SearchCatalog, openclaw_expression, tool_call_expression
+from codemode.tool_search.controls import CONTROLS, control_tools
+from codemode.tool_search.gate import Decision, Split, expose, split_tools
+from codemode.tool_search.repair import read_object
+from codemode.tool_search.telemetry import SearchMeter, SearchTelemetry
+from codemode.tool_search.workshop import Caller, Workshop
+from codemode.tools import CallContext, Run, Tool
+
+_MOST_ASKED = 1_000  # approvals that nobody has decided; the oldest goes
+
+
+class Surface(NamedTuple):
+    """What was found out about a run: the tools shown as they are, and all that the policy left."""
+
+    shown: tuple[Tool, ...]
+    effective: tuple[Tool, ...]
+    decision: Decision
+    directory: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class PreparedSearch:
+    """Made by `ToolSearch.prepare`. `visible` is the model's whole tool list, `directory` for its prompt."""
+
+    def __init__(self, shop: Workshop, config: ToolSearchConfig, who: Caller, surface: Surface) -> None:
+        mode = surface.decision.mode
+        controls = () if mode is None else control_tools(mode, config.code_timeout_ms, self._run_of)
+        self.visible: tuple[Tool, ...] = (*surface.shown, *controls)
+        self.decision = surface.decision
+        self.directory = surface.directory
+        self.warnings = surface.warnings
+        self._direct_exposure = expose(surface.effective)
+        self._shown_exposure = expose(self.visible, self.directory)
+        self._desk = Desk(shop, config, who, mode, SearchMeter(), {})
+        self._kept: tuple[tuple[Tool, ...], Live] | None = None
+
+    @property
+    def mode(self) -> SearchMode | None:
+        """None where the tools are shown as they are, or code mode is active."""
+        return self.decision.mode
+
+    async def call(
+        self, name: str, arguments: Any = None, *, call_id: str = "", context: CallContext | None = None
+    ) -> Answer:
+        """Whatever the model called: a tool it sees, a control, or a name out of the directory.
+
+        `arguments` as the host has them, an object or its JSON. Every outcome is an answer.
+        """
+        if self.decision.why == "code_mode":
+            return self._noted(await self._by_code_mode(name, arguments, call_id))
+        try:
+            call = ModelCall(self._desk, await self._live(), name, call_id, context)
+        except InputRefused as refused:  # a call id that no scope takes
+            told = Failed("invalid_arguments", "InvalidArguments", str(refused))
+            return self._noted(answers.of_call(name, told, None, ()))
+        is_control = self.mode is not None and name in CONTROLS[self.mode]
+        answer = await (call.control(arguments) if is_control else call.tool(arguments))
+        while len(self._desk.asked) > _MOST_ASKED:
+            del self._desk.asked[next(iter(self._desk.asked))]
+        return self._noted(answer)
+
+    async def approve(self, approval_id: str) -> Answer | None:
+        """Runs the call that waits for this; what came of it. None if nothing asks for it."""
+        return await self._decide(approval_id, Approving(True))
+
+    async def deny(self, approval_id: str, reason: str = "") -> Answer | None:
+        return await self._decide(approval_id, Approving(False, reason))
+
+    async def catalog(self) -> SearchCatalog:
+        """What can be found and called through the controls now."""
+        return (await self._live()).deferred
+
+    async def telemetry(self) -> SearchTelemetry:
+        found = await self.catalog()
+        return self._desk.meter.read(
+            self.decision, self._direct_exposure, self._shown_exposure, len(found), found.by_source()
+        )
+
+    async def _decide(self, approval_id: str, decision: Approving) -> Answer | None:
+        asked = self._desk.asked.pop(approval_id, None)
+        if asked is None:
+            return None
+        call = ModelCall(self._desk, await self._live(), asked.called, asked.request.call_id, None)
+        return self._noted(await call.resume(asked, decision))
+
+    async def _live(self) -> Live:
+        tools = (await self._desk.shop.resolve(self._desk.who)).tools
+        if self._kept is None or self._kept[0] != tools:  # compared by identity, tool by tool
+            split = Split(tools, ()) if self.mode is None else split_tools(tools, self._desk.config)
+            self._kept = (tools, self._catalogs(split))
+        return self._kept[1]
+
+    def _catalogs(self, split: Split) -> Live:
+        ready = openclaw_expression if self.mode == "code" else tool_call_expression
+        return Live(SearchCatalog(split.direct), SearchCatalog(split.deferred, split.direct, ready))
+
+    async def _by_code_mode(self, name: str, arguments: Any, call_id: str) -> Answer:
+        """exec and wait are the engine's; there is nothing else to call."""
+        given, repairs = read_object(arguments)
+        tool = next((own for own in self.visible if own.name == name), None)
+        if tool is None:
+            told = f'No tool "{name[:120]}": code mode is active, and there are exec and wait.'
+            return answers.of_call(name, Failed("unknown_tool", "UnknownTool", told), None, repairs)
+        return answers.of_result(name, await tool.run(given, CallContext(call_id=call_id)), repairs)
+
+    def _noted(self, answer: Answer) -> Answer:
+        self._desk.meter.note(answer.repairs, answer.code)
+        return answer
+
+    def _run_of(self, name: str) -> Run:
+        """For hosts that run the tools they show by themselves."""
+
+        async def run(arguments: dict[str, Any], context: CallContext) -> Any:
+            own = None if context == CallContext(call_id=context.call_id) else context
+            return (await self.call(name, arguments, call_id=context.call_id, context=own)).to_dict()
+
+        return run

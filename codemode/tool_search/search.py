@@ -1,0 +1,154 @@
+"""Tool Search over an engine: for each run of an agent, whether tools are deferred, and in which mode.
+
+For models or hosts that do not use code mode; where that is active it takes precedence. No run ever sees more
+tools than policy allows it, and no program runs outside a worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from codemode.admission import Admission
+from codemode.config import ConfigError
+from codemode.config.tool_search import ToolSearchConfig, load_tool_search
+from codemode.inputs import InputRefused, read_scope
+from codemode.leg import Services
+from codemode.live import LiveRuns
+from codemode.meter import Tally
+from codemode.tool_search.catalog import SearchCatalog
+from codemode.tool_search.directory import directory_of
+from codemode.tool_search.gate import Decision, Split, decide, split_tools
+from codemode.tool_search.prepared import PreparedSearch, Surface
+from codemode.tool_search.workshop import Caller, Lead, Workshop
+from codemode.tools import CallContext, Tool, as_tools
+
+if TYPE_CHECKING:
+    from codemode.engine import Engine
+
+Tools = Iterable[Any] | Callable[[], Iterable[Any]]
+
+
+class ToolSearch:
+    """Made by `Engine.tool_search`; lives as long as the engine."""
+
+    def __init__(
+        self,
+        config: object,
+        engine: Engine,
+        admission: Admission,
+        services: Services,
+        runs: LiveRuns,
+        tally: Tally,
+        lead: Lead,
+    ) -> None:
+        """Raises ConfigError."""
+        self.config: ToolSearchConfig = load_tool_search(config)
+        split_tools((), self.config)  # a group in coreTools that is none is said now
+        self._shop = Workshop(engine, admission, services, runs, tally, lead)
+
+    async def prepare(
+        self,
+        *,
+        session: str = "default",
+        agent: str = "main",
+        agent_run: str = "-",
+        tools: Tools = (),
+        allow: Sequence[str] | None = None,
+        disable_tools: bool = False,
+        provider: str | None = None,
+        model: str | None = None,
+        context: CallContext | None = None,
+        context_window: int | None = None,
+    ) -> PreparedSearch:
+        """What the model is shown for one run of its agent, and the entry for what it calls.
+
+        `tools` are the run's own; a function is asked for them anew at each call. `context_window` is the
+        model's, in tokens. Raises ConfigError where names clash.
+        """
+        try:
+            read_scope(agent, session, agent_run, "-")
+        except InputRefused as refused:
+            raise ConfigError("prepare", str(refused)) from None
+        who = Caller(
+            session,
+            agent,
+            agent_run,
+            provider,
+            model,
+            None if allow is None else tuple(allow),
+            context,
+            _live_list(() if disable_tools else tools),
+        )
+        if disable_tools or who.allow == ():
+            who = replace(who, allow=())
+            surface = Surface((), (), Decision(mode=None, why="no_tools"))
+        elif self._shop.engine.config.enabled:
+            surface = await self._code_mode(who)
+        else:
+            surface = await self._surface(who, context_window or self.config.context_window_tokens)
+        return PreparedSearch(self._shop, self.config, who, surface)
+
+    async def _surface(self, who: Caller, window_tokens: int) -> Surface:
+        resolved = await self._shop.resolve(who)
+        if not resolved.tools:
+            return Surface((), (), Decision(mode=None, why="no_tools"), warnings=resolved.warnings)
+        split = split_tools(resolved.tools, self.config)
+        decision = decide(split, self.config, window_tokens)
+        if decision.mode is None:
+            return Surface(resolved.tools, resolved.tools, decision, warnings=resolved.warnings)
+        if decision.mode == "code":
+            decision = await self._isolated(decision)
+        deferred, directory = SearchCatalog(split.deferred), ""
+        if decision.mode == "directory":
+            _refuse_collisions(split)
+            directory = directory_of(deferred, self.config.directory_max_chars)
+        # a host's tool under the name of a control would be taken for it
+        known = SearchCatalog(split.direct)
+        shown = tuple(tool for tool in split.direct if tool.id in known)
+        return Surface(shown, resolved.tools, decision, directory, resolved.warnings)
+
+    async def _isolated(self, decision: Decision) -> Decision:
+        """Without a runtime: the structured controls, or the one control that then refuses each program."""
+        reason = await self._shop.why_no_runtime()
+        if reason is None:
+            return decision
+        mode = "tools" if self.config.fallback == "tools" else "code"
+        return msgspec.structs.replace(decision, mode=mode, fallback_reason=reason)
+
+    async def _code_mode(self, who: Caller) -> Surface:
+        resolved = await self._shop.resolve(who)
+        run = await self._shop.engine.prepare(
+            session=who.session,
+            agent=who.agent,
+            agent_run=who.agent_run,
+            tools=who.tools(),
+            allow=who.allow,
+            provider=who.provider,
+            model=who.model,
+            context=who.context,
+        )
+        return Surface(
+            run.visible, resolved.tools, Decision(mode=None, why="code_mode"), warnings=run.warnings
+        )
+
+
+def _live_list(tools: Tools) -> Callable[[], tuple[Tool, ...]]:
+    if callable(tools):
+        return lambda: tuple(as_tools(tools()))
+    own = tuple(as_tools(tools))
+    return lambda: own
+
+
+def _refuse_collisions(split: Split) -> None:
+    """A hidden tool is called by its name, so a client must not have a tool of that name."""
+    others = {tool.name: tool.id for tool in (*split.deferred, *split.direct) if tool.source != "client"}
+    for tool in split.direct:
+        if tool.source == "client" and tool.name in others:
+            raise ConfigError(
+                f'tool "{tool.id}"',
+                f'has the name of {others[tool.name]}; in mode "directory" names are calls: rename one.',
+            )
