@@ -66,10 +66,12 @@ class Engine:
         hooks: Any = None,
         approve: Approve | None = None,
         audit: Audit | None = None,
+        namespaces: Mapping[str, Iterable[Namespace | Mapping[str, Any]]] | None = None,
         redact: bool | Redactor = True,
     ) -> None:
         """Raises ConfigError for a configuration or tool that cannot be used.
 
+        `namespaces` are by the plugin that owns them; more can be registered later.
         `redact` is for trajectories: True keeps shapes, False values, a function decides for each of them.
         """
         configure_if_asked()
@@ -82,6 +84,9 @@ class Engine:
         self._admission = Admission(
             self.config, self._tools, policy, hooks, approve, audit, self._hub.tell_update, self._mcp
         )
+        for plugin_id, own in (namespaces or {}).items():
+            for namespace in own:
+                self.register_namespace(plugin_id, namespace)
         self._tally = Tally()
         self._supervisor = Supervisor(SupervisorSettings.of(self.config, self.settings))
         self._suspensions = Suspensions(store, store_limits(self.config, self.settings), store_key)

@@ -57,7 +57,7 @@ ERRORS: dict[ErrorCode, ErrorFacts] = {
         "input", True, "Remove the import or require; use the built-in globals and `tools` instead."
     ),
     "timeout": ErrorFacts(
-        "guest", True, "Do less computing per exec: smaller inputs, no endless loops, several calls of exec."
+        "guest", True, "Do less computing at once: smaller inputs, no endless loops, several programs."
     ),
     "memory_limit_exceeded": ErrorFacts(
         "guest", True, "Hold less data at once: fewer or smaller results, and drop what is no longer needed."
@@ -69,10 +69,10 @@ ERRORS: dict[ErrorCode, ErrorFacts] = {
         "host", True, "Hold less data across slow calls, and finish other suspended runs with wait first."
     ),
     "snapshot_expired": ErrorFacts(
-        "host", True, "Start again with exec; check telemetry.calls for what has already been done."
+        "host", True, "Send the program again; check telemetry.calls for what has already been done."
     ),
     "snapshot_restore_failed": ErrorFacts(
-        "host", True, "Start again with exec; check telemetry.calls for what has already been done."
+        "host", True, "Send the program again; check telemetry.calls for what has already been done."
     ),
     "too_many_pending_tool_calls": ErrorFacts(
         "bridge", True, "Make the calls in chunks of the size given in the message, and await each chunk."
@@ -83,9 +83,7 @@ ERRORS: dict[ErrorCode, ErrorFacts] = {
         "Correct the call, or catch its error in the program; telemetry.calls lists what was done.",
     ),
     "aborted": ErrorFacts("host", False, "The run was cancelled on purpose: do not repeat it unasked."),
-    "guest_error": ErrorFacts(
-        "guest", True, "Correct the program at the position given and call exec again."
-    ),
+    "guest_error": ErrorFacts("guest", True, "Correct the program at the position given and send it again."),
     "internal_error": ErrorFacts(
         "host", False, "This is a defect of the engine; trying once more may help, then tell the user."
     ),

@@ -1,9 +1,9 @@
 """The whole story: a program calls tools, is suspended on a slow one, and survives the death of its engine.
 
 `python examples/demo.py` starts this file again as two host processes, one after the other, on one SQLite
-file. The first engine runs the program, over Python functions and a real MCP server, until only a slow tool is
-left, stores it, and is killed with SIGKILL. The second finds the run in the file, and `wait` goes on at the very
-`await` where it stopped.
+file. The first engine runs the program, over Python functions and a real MCP server, until only a slow tool
+is left, stores it, and is killed with SIGKILL. The second finds the run in the file, and `wait` goes on at
+the very `await` where it stopped.
 """
 
 from __future__ import annotations

@@ -79,10 +79,9 @@ def _layers(engine: Engine) -> list[Finding]:
         )
         for layer in layers
     ]
-    if not layers and engine.settings.confinement == "off":
-        return [
-            Finding("confinement", "degraded", "switched off", "remove confinement: off from the settings")
-        ]
+    if engine.settings.confinement == "off":  # a few layers are there all the same
+        off = Finding("confinement", "degraded", "switched off", "remove confinement: off from the settings")
+        return [off, *found]
     return found
 
 

@@ -54,6 +54,13 @@ def add_tool_arguments(
         help="module:attribute or file.py:attribute: a tool, a function or a list of them; without an"
         " attribute everything made with @tool. May be given more than once",
     )
+    group.add_argument(
+        "--namespaces",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="as --tools: an object of plugin ids, each with its list of namespaces",
+    )
     group.add_argument(*servers, dest="servers", metavar="FILE", help="MCP servers: a file with mcpServers")
     group.add_argument(
         "--config",
@@ -81,7 +88,7 @@ def engine_arguments(options: argparse.Namespace) -> dict[str, Any]:
 
     Raises CommandError, and ConfigError for the contents of a configuration.
     """
-    from codemode.cli.tool_specs import load_tools
+    from codemode.cli.tool_specs import load_namespaces, load_tools
 
     document = _read_document(options.config)
     limits = limits_of(options)
@@ -93,6 +100,7 @@ def engine_arguments(options: argparse.Namespace) -> dict[str, Any]:
         settings = {**cast("Mapping[str, Any]", settings), "confinement": options.confinement}
     return {
         "tools": load_tools(options.tools),
+        "namespaces": load_namespaces(options.namespaces),
         "config": document.get("tools"),
         "agent_config": {**limits, "enabled": True},
         "settings": settings,

@@ -30,7 +30,8 @@ A program per line; an expression shows its value. Nothing is kept from one prog
   .types [NAME]   their TypeScript declarations
   .trace          the calls of the last program, with times
   .exit           or Ctrl-D
-Tab completes tools, servers and globals. An empty line ends a program that is not closed. Ctrl-C aborts."""
+Tab completes tools, servers, namespaces and globals. An empty line ends a program that is not closed.
+Ctrl-C aborts."""
 _MOST_TOOLS = 50
 _DOT_COMMAND = re.compile(r"\.([a-z]+)(?:\s+(.*))?", re.DOTALL)
 _NO_PROGRAM = ("invalid_input", "typescript_transform_failed", "module_access_denied")

@@ -21,6 +21,8 @@ def completions(surface: Surface, word: str, is_first: bool) -> list[str]:
     found += [*GLOBALS, *(DOT_COMMANDS if is_first else ())]
     for server, tools in surface.servers.items():
         found += [f"MCP.{server}", *(f"MCP.{server}.{tool}" for tool in (*tools, "$api"))]
+    for namespace, members in surface.namespaces.items():
+        found += [namespace, *(f"{namespace}.{member}" for member in members)]
     # a member is offered once its owner is typed: else all tools would be in the list of globals
     return sorted({name for name in found if name.startswith(word) and name.count(".") == word.count(".")})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,7 @@ from codemode.bridges.declarations import declare_tool
 from codemode.bridges.library import Library
 from codemode.catalog import Catalog
 from codemode.cli.errors import CommandError
+from codemode.contract import Completed
 from codemode.engine import Engine
 from codemode.nearest import did_you_mean
 from codemode.tools import Tool
@@ -35,11 +36,22 @@ _OWN = """\
 """
 
 
+_LIST_NAMESPACES = (
+    "return Object.fromEntries(Object.entries(namespaces).map(([n, v]) => [n, Object.keys(v)]))"
+)
+
+
 class Surface:
     """Of a catalog; `servers` are all that are configured, with tools or without."""
 
-    def __init__(self, tools: Iterable[Tool], servers: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        tools: Iterable[Tool],
+        servers: Iterable[str] = (),
+        namespaces: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
         self.catalog = Catalog(tools)
+        self.namespaces = namespaces or {}  # global names, and what each has
         self._library = Library(self.catalog.tools, servers)
 
     @cached_property
@@ -90,7 +102,14 @@ async def read_surface(engine: Engine) -> Surface:
     """Under the engine's policy, with servers connected; whether code mode is on makes no difference."""
     prepared = await engine.prepare()
     tools = prepared.visible if prepared.catalog is None else prepared.catalog.tools
-    return Surface(tools, [server["server"] for server in engine.health().get("mcp", ())])
+    servers = [server["server"] for server in engine.health().get("mcp", ())]
+    return Surface(tools, servers, await _namespaces(engine))
+
+
+async def _namespaces(engine: Engine) -> dict[str, list[str]]:
+    """As a program sees them: which are visible, and what they have, is decided when one starts."""
+    result = await engine.exec(_LIST_NAMESPACES, session="cli")
+    return result.value if isinstance(result, Completed) else {}
 
 
 def _decode(answer: bytes | None) -> dict[str, Any]:

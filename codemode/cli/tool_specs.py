@@ -1,10 +1,13 @@
-"""`--tools`: loading tools from `module:attribute` or `file.py:attribute`. Runs the user's own module."""
+"""`--tools` and `--namespaces`: loading from `module:attribute` or `file.py:attribute`.
+
+Runs the user's own module.
+"""
 
 from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -24,22 +27,40 @@ def load_tools(specs: list[str]) -> list[Tool]:
     return list(found.values())
 
 
+def load_namespaces(specs: list[str]) -> dict[str, list[Any]]:
+    """By the plugin that owns them. What is in them is the engine's to judge. Raises CommandError."""
+    found: dict[str, list[Any]] = {}
+    for spec in specs:
+        _, value = _read("--namespaces", spec)
+        if not isinstance(value, Mapping):
+            raise CommandError(f"--namespaces {spec}: must be an object: plugin id to a list of namespaces")
+        for plugin_id, own in cast("Mapping[str, Any]", value).items():
+            several = cast("list[Any]", own) if isinstance(own, list | tuple) else [own]
+            found.setdefault(plugin_id, []).extend(several)
+    return found
+
+
 def _load(spec: str) -> list[Tool]:
+    module, value = _read("--tools", spec)
+    return _decorated(spec, module) if value is module else _as_tools(spec, value)
+
+
+def _read(option: str, spec: str) -> tuple[ModuleType, Any]:
+    """The module, and what the attribute names; the module itself where none is named."""
     place, _, attribute = spec.rpartition(":") if ":" in spec else (spec, "", "")
     if not place:
         raise CommandError(
-            f"--tools {spec}: name a module or a file, such as shop:tools or tools/shop.py:tools"
+            f"{option} {spec}: name a module or a file, such as shop:tools or tools/shop.py:tools"
         )
-    module = _import_file(spec, Path(place)) if place.endswith(".py") else _import_module(spec, place)
-    if not attribute:
-        return _decorated(spec, module)
+    load = _import_file if place.endswith(".py") else _import_module
+    module = load(f"{option} {spec}", place)
     value: Any = module
-    for name in attribute.split("."):
+    for name in attribute.split(".") if attribute else ():
         if not hasattr(value, name):
             known = [known for known in dir(value) if not known.startswith("_")]
-            raise CommandError(f"--tools {spec}: {place} has no {name}.{did_you_mean(name, known)}")
+            raise CommandError(f"{option} {spec}: {place} has no {name}.{did_you_mean(name, known)}")
         value = getattr(value, name)
-    return _as_tools(spec, value)
+    return module, value
 
 
 def _as_tools(spec: str, value: Any) -> list[Tool]:
@@ -61,7 +82,7 @@ def _decorated(spec: str, module: ModuleType) -> list[Tool]:
     return found
 
 
-def _import_module(spec: str, name: str) -> ModuleType:
+def _import_module(asked: str, name: str) -> ModuleType:
     # a command started by its entry point does not look where it was called, as `python -m` does
     here = str(Path.cwd())
     if here not in sys.path:
@@ -69,13 +90,17 @@ def _import_module(spec: str, name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except Exception as error:
-        raise _cannot_import(spec, error) from error
+        raise _cannot_import(asked, error) from error
 
 
-def _import_file(spec: str, path: Path) -> ModuleType:
+def _import_file(asked: str, place: str) -> ModuleType:
+    path = Path(place)
     if not path.is_file():
-        raise CommandError(f"--tools {spec}: there is no file {path}")
+        raise CommandError(f"{asked}: there is no file {path}")
     name = f"codemode_tools_{path.stem}"
+    loaded = sys.modules.get(name)
+    if loaded is not None and loaded.__file__ == str(path):
+        return loaded  # its tools are those that its namespaces mean
     located = spec_from_file_location(name, path)
     assert located is not None, "a .py file has a loader"
     assert located.loader is not None, "a .py file has a loader"
@@ -88,9 +113,9 @@ def _import_file(spec: str, path: Path) -> ModuleType:
         located.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
-        raise _cannot_import(spec, error) from error
+        raise _cannot_import(asked, error) from error
     return module
 
 
-def _cannot_import(spec: str, error: Exception) -> CommandError:
-    return CommandError(f"--tools {spec}: cannot be imported: {where(error)}: {error}")
+def _cannot_import(asked: str, error: Exception) -> CommandError:
+    return CommandError(f"{asked}: cannot be imported: {where(error)}: {error}")

@@ -47,6 +47,15 @@ def test_each_part_is_looked_at_and_a_server_that_is_gone_degrades(cli: Cli, tmp
 
 
 @pytest.mark.usefixtures("leaves_nothing")
+def test_confinement_that_is_switched_off_degrades(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "off.json").write_text('{"settings": {"confinement": "off"}}')
+    done = cli("doctor", "--json", "--config", "off.json")
+    found = by_name(done.json)["confinement"]
+    assert (done.code, done.json["status"]) == (1, "degraded")
+    assert (found["status"], found["detail"]) == ("degraded", "switched off")
+
+
+@pytest.mark.usefixtures("leaves_nothing")
 def test_options_that_cannot_be_used_are_a_finding_and_nothing_is_started(cli: Cli) -> None:
     done = cli("doctor", "--tools", "gone.py")
     assert done.code == 4

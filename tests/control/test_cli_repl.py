@@ -53,6 +53,9 @@ async def nothing(*_: object) -> None: ...
 SERVER = Tool("create_issue", "", {"type": "object"}, nothing, source="mcp", owner="git-hub")
 
 
+NAMESPACES = {"fleet": ["find", "by"]}
+
+
 @pytest.mark.parametrize(
     ("word", "offered"),
     [
@@ -62,12 +65,14 @@ SERVER = Tool("create_issue", "", {"type": "object"}, nothing, source="mcp", own
         ("MC", ["MCP"]),
         ("MCP.", ["MCP.gitHub"]),
         ("MCP.gitHub.", ["MCP.gitHub.$api", "MCP.gitHub.createIssue"]),
+        ("fl", ["fleet"]),
+        ("fleet.", ["fleet.by", "fleet.find"]),
         (".t", [".tools", ".trace", ".types"]),
         ("nope", []),
     ],
 )
 def test_names_are_completed_one_member_at_a_time(word: str, offered: list[str]) -> None:
-    assert completions(Surface([*tools, SERVER]), word, is_first=True) == offered
+    assert completions(Surface([*tools, SERVER], (), NAMESPACES), word, is_first=True) == offered
 
 
 def test_dot_commands_are_only_offered_at_the_start_of_a_line() -> None:

@@ -45,6 +45,8 @@ def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
         (("run", "-e", "1", "--tools", f"{TOOLS}:tolls"), 'has no tolls. Did you mean "tools"?'),
         (("run", "-e", "1", "--tools", f"{TOOLS}:no_tool"), "is neither a tool, a function nor a known tool"),
         (("run", "-e", "1", "--tools", ":tools"), "name a module or a file"),
+        (("run", "-e", "1", "--namespaces", f"{TOOLS}:tools"), "must be an object: plugin id to a list of"),
+        (("run", "-e", "1", "--namespaces", f"{TOOLS}:nope"), "--namespaces"),
         (("wait", "run_1"), "give --store PATH"),
         (("wait", "run_1", "--store", "gone.sqlite"), "there is no such file"),
         (("runs",), "give --store PATH"),
@@ -103,3 +105,24 @@ def test_tools_come_from_a_module_of_the_folder_where_the_command_is_called(cli:
     )
     program = "return await tools.price({ name: 'tea' })"
     assert cli("run", "-e", program, "--tools", "shop_for_cli_tests.things:Shop.price").out == "7\n"
+
+
+FLEET = """
+from codemode import namespace_tool, tool
+
+@tool(source="plugin", owner="fleet")
+async def ship_find(name: str = "") -> list[str]:
+    return [name]
+
+def scope(context):
+    return {"find": namespace_tool("ship_find")}
+
+own = {"id": "fleet.v1", "globalName": "fleet", "requiredToolNames": ["ship_find"], "createScope": scope}
+parts = {"fleet": [own]}
+"""
+
+
+def test_namespaces_come_from_a_file_as_tools_do(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "fleet_for_cli.py").write_text(FLEET)
+    given = ("--tools", "fleet_for_cli.py", "--namespaces", "fleet_for_cli.py:parts")
+    assert cli("run", "-e", "return await fleet.find({ name: 'Ark' })", *given).out == '["Ark"]\n'
