@@ -63,7 +63,7 @@ async def open_stdio(name: str, stdio: Stdio, on_end: OnEnd) -> AsyncGenerator[T
             await asyncio.gather(drain, return_exceptions=True)
 
 
-class _Stream:
+class Stream:
     """The SDK enters and leaves its ends of a connection; ours are closed with the process."""
 
     async def __aenter__(self) -> Self:
@@ -81,7 +81,7 @@ class _Stream:
         pass
 
 
-class Output(_Stream):
+class Output(Stream):
     """The server's messages, read by whoever iterates: no task and no queue in between."""
 
     def __init__(self, name: str, process: asyncio.subprocess.Process, on_end: OnEnd) -> None:
@@ -137,7 +137,7 @@ class Output(_Stream):
         self.is_closed = True
 
 
-class Input(_Stream):
+class Input(Stream):
     """Messages to the server, written by whoever sends."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
