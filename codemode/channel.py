@@ -60,16 +60,28 @@ class Channel:
             self._drop_unsent()
             self._connection.close()
 
+    def drain(self) -> None:
+        """Takes what a peer that is gone has left in the socket; that it is gone is not told again."""
+        while self.is_open and (data := self._receive()):
+            self._feed(data)
+
     def _read(self) -> None:
-        try:
-            data = self._connection.recv(_LARGE_CHUNK if self.reader.is_mid_frame else _CHUNK)
-        except (BlockingIOError, InterruptedError):
-            return
-        except OSError:
-            data = b""
-        if not data:
+        data = self._receive()
+        if data:
+            self._feed(data)
+        elif data is not None:
             self._end(None)
-            return
+
+    def _receive(self) -> bytes | None:
+        """Empty at the end, None where there is nothing yet."""
+        try:
+            return self._connection.recv(_LARGE_CHUNK if self.reader.is_mid_frame else _CHUNK)
+        except (BlockingIOError, InterruptedError):
+            return None
+        except OSError:
+            return b""
+
+    def _feed(self, data: bytes) -> None:
         try:
             frames = self.reader.feed(data)
         except FrameRefused as refused:

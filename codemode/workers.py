@@ -176,7 +176,9 @@ class Worker:
     def exited(self, status: int | None) -> None:
         """To be called by the zygote when the process is gone."""
         if self._fault is None:
-            self._fault = WorkerLost(status)
+            # its last words may still be in the socket: a watchdog answers and ends the process at once
+            self._channel.drain()
+            self._fault = self._fault or WorkerLost(status)
         self._channel.close()
         self._stop_alarm()
         self._fail_reply()

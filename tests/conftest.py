@@ -7,8 +7,8 @@ import os
 import select
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -20,9 +20,15 @@ PATIENCE_SECONDS = 10.0
 @pytest.fixture
 def leaves_nothing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """No process, thread, descriptor or temporary file more than before. Tasks: see control/harness.py."""
+    with nothing_left(tmp_path_factory.mktemp("temporary")):
+        yield
+
+
+@contextmanager
+def nothing_left(folder: Path) -> Generator[None]:
+    """The same for any stretch of a suite; temporary files are made in `folder`."""
     # orphans of the test become our children, so that they are found
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    folder = tmp_path_factory.mktemp("temporary")
     previous, tempfile.tempdir = tempfile.tempdir, str(folder)
     threads = set(threading.enumerate())
     descriptors = _descriptors()

@@ -81,7 +81,25 @@ class Stream:
         pass
 
 
-class Output(Stream):
+class Readable(Stream):
+    """One that gives messages, each by `receive`, which raises anyio.EndOfStream after the last."""
+
+    async def receive(self) -> SessionMessage | Exception:
+        raise NotImplementedError
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        import anyio
+
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+
+class Output(Readable):
     """The server's messages, read by whoever iterates: no task and no queue in between."""
 
     def __init__(self, name: str, process: asyncio.subprocess.Process, on_end: OnEnd) -> None:
@@ -121,17 +139,6 @@ class Output(Stream):
         if not self.is_closed:
             self._on_end(problem)
         return None
-
-    def __aiter__(self) -> Output:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        import anyio
-
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
 
     async def aclose(self) -> None:
         self.is_closed = True

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
@@ -27,6 +28,8 @@ _log = logging.getLogger("codemode.executor")
 
 _MAX_PROBLEMS = 5
 _LONGEST_PROBLEM = 300
+_LARGE = 16 << 10  # bytes of JSON; of larger input the first problem is told
+_MOST_NAMES = 100  # of those given that are compared with a missing one: a program may give any number
 _BACKTRACKING = 20_000
 
 _validators: WeakKeyDictionary[Tool, Validator | None] = WeakKeyDictionary()
@@ -40,14 +43,27 @@ def refuse_arguments(tool: Tool, arguments: object) -> Failed | None:
     try:
         # Refuses cycles and halves of surrogate pairs. Everything after it relies on that: hooks, approval
         # ids, and a validator that recurses in native code and would crash on what is nested without end.
-        msgspec.json.encode(given)
+        size = len(msgspec.json.encode(given))
         validator = _validator_of(tool)
         if validator is None or validator.is_valid(given):
             return None
-        errors = [error for error, _ in zip(validator.iter_errors(given), range(_MAX_PROBLEMS), strict=False)]
+        errors = _errors(validator, given, most=_MAX_PROBLEMS if size <= _LARGE else 1)
     except (ValueError, TypeError, OverflowError, RecursionError):
         return _refusal(tool, ["the input is not JSON, or nested too deeply"])
     return _refusal(tool, [_problem(tool, error, given) for error in errors])
+
+
+def _errors(validator: Validator, given: dict[str, Any], most: int) -> list[ValidationError]:
+    """More than the first costs as much as all of them: in large input there may be millions."""
+    from jsonschema_rs import ValidationError
+
+    if most > 1:
+        return list(islice(validator.iter_errors(given), most))
+    try:
+        validator.validate(given)
+    except ValidationError as error:
+        return [error]
+    return []
 
 
 def _refusal(tool: Tool, problems: list[str]) -> Failed:
@@ -89,7 +105,10 @@ def _problem(tool: Tool, error: ValidationError, given: dict[str, Any]) -> str:
     match error.kind.name:
         case "additionalProperties" | "unevaluatedProperties":
             known = _properties(tool.parameters, error.schema_path[:-1])
-            return "; ".join(_unknown(path, str(name), known) for name in facts["unexpected"])
+            names = [str(name) for name in facts["unexpected"][:_MAX_PROBLEMS]]
+            more = len(facts["unexpected"]) - len(names)
+            told = [_unknown(path, name, known) for name in names]
+            return "; ".join([*told, f"and {more} more"] if more else told)
         case "required":
             known = _properties(tool.parameters, error.schema_path[:-1])
             return _missing(path, str(facts["property"]), known, _names_at(given, error.instance_path))
@@ -110,7 +129,7 @@ def _unknown(path: str, name: str, known: Sequence[str]) -> str:
 
 def _missing(path: str, name: str, known: Sequence[str], given: Sequence[str]) -> str:
     """A name that is not declared may be the missing one in another spelling."""
-    taken_for = nearest(name, (other for other in given if other not in known), 1)
+    taken_for = nearest(name, (other for other in given[:_MOST_NAMES] if other not in known), 1)
     hint = f', perhaps given as "{taken_for[0]}"' if taken_for else ""
     return f'missing parameter "{path and path + "."}{name}"{hint}'
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from codemode.bridges.mcp_transports import Stream
+from codemode.bridges.mcp_transports import Readable, Stream
 from codemode.serve.pipes import LineReader, LineTooLong, LineWriter, PeerGone
 
 if TYPE_CHECKING:  # loaded when it is served
@@ -20,7 +20,7 @@ async def serve_pipes(server: Server[Any], lines: LineReader, out: LineWriter) -
     await server.run(Incoming(lines), Outgoing(out), server.create_initialization_options())
 
 
-class Incoming(Stream):
+class Incoming(Readable):
     """The client's messages. A line that is none goes to the SDK as an exception, which drops it."""
 
     def __init__(self, lines: LineReader) -> None:
@@ -39,17 +39,6 @@ class Incoming(Stream):
             return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
         except (ValueError, RecursionError, LineTooLong) as problem:
             return problem
-
-    def __aiter__(self) -> Incoming:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        import anyio
-
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
 
 
 class Outgoing(Stream):

@@ -43,7 +43,7 @@ def build(folder: Path = IMAGE, say: Callable[[str], None] = print) -> None:
     if _is_current(manifest, inputs):
         return
     say("building the guest image (QuickJS-NG to WebAssembly, about a minute the first time) …")
-    engine = source.fetch(QUICKJS, _cache())
+    engine = source.fetch(QUICKJS, cache())
     with tempfile.TemporaryDirectory() as scratch:
         wasm = _compile(engine, Path(scratch))
     image, layout = _boot(wasm)
@@ -60,7 +60,9 @@ def _inputs() -> dict[str, Any]:
         "source": {"package": QUICKJS.package, "version": QUICKJS.version, "sha256": QUICKJS.sha256},
         "ziglang": _version("ziglang"),
         "flags": list(FLAGS),
-        "files": {file.name: _digest(file.read_bytes()) for file in (*_shim(), *_prelude(), *_builders())},
+        "files": {
+            file.name: _digest(file.read_bytes()) for file in (*_shim(), *prelude_files(), *_builders())
+        },
     }
 
 
@@ -81,7 +83,7 @@ def _shim() -> list[Path]:
     return sorted([*SHIM.glob("*.c"), *SHIM.glob("*.h")])
 
 
-def _prelude() -> list[Path]:
+def prelude_files() -> list[Path]:
     return sorted(PRELUDE.glob("[0-9]*.js"))
 
 
@@ -96,7 +98,7 @@ def _version(package: str) -> str:
         raise BuildError(f"the build needs {package}: run `make`, or pip install {package}") from None
 
 
-def _cache() -> Path:
+def cache() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "codemode" / "source"
 
@@ -138,7 +140,7 @@ def _boot(wasm: bytes) -> tuple[bytes, dict[str, int]]:
     exports["_initialize"](store)
     if exports["cm_boot"](store):
         raise BuildError("the guest did not boot")
-    for path in _prelude():
+    for path in prelude_files():
         text = f"(function (internal) {{ 'use strict'; {path.read_text()}\n}})"
         _evaluate(exports, store, memory, text, path.name)
     exports["cm_seal"](store)

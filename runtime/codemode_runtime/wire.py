@@ -281,9 +281,22 @@ def read_worker(head: bytes) -> FromWorker:
     """Any bytes: a message, or FrameRefused and nothing else."""
     try:
         head.decode()  # skipped parts would not be looked at otherwise
-        return _from_worker.decode(head)
+        message = _from_worker.decode(head)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise FrameRefused(f"no message of a worker: {error}") from None
+    _check_values(message)
+    return message
+
+
+def _check_values(message: FromWorker) -> None:
+    """What goes into a result unread must decode when somebody reads it: a number of 5,000 digits is JSON, and
+    yet no decoder takes it."""
+    if isinstance(message, Done):
+        decode_value(message.result.value)
+    if isinstance(message, Done | Idle | Failed | Stopped | Interrupted):
+        for item in message.messages:
+            if isinstance(item, Json):
+                decode_value(item.value)
 
 
 def decode_value(raw: Raw | bytes) -> Any:

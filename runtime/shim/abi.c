@@ -61,7 +61,7 @@ CM_EXPORT(cm_prelude) int32_t cm_prelude(const char *text, uint32_t len, const c
     if (JS_IsException(r)) {
         JSValue error = JS_GetException(cm_ctx);
         const char *s = JS_ToCString(cm_ctx, error);
-        cm_shared.result_ptr = (uint32_t)(uintptr_t)s;
+        cm_shared.result_ptr = (cm_address)s;
         cm_shared.result_len = (uint32_t)strlen(s);
         return -1;
     }
@@ -75,6 +75,7 @@ CM_EXPORT(cm_seal) void cm_seal(void)
 {
     JS_FreeValue(cm_ctx, internal);
     internal = JS_UNDEFINED;
+    cm_engine_hide_source(cm_ctx);
     cm_engine_make_immortal(rt);
     cm_engine_scrub(rt);
     cm_alloc_zero_free();

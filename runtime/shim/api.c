@@ -37,6 +37,12 @@ static JSValue function(JSContext *ctx, JSCFunctionMagic *f, const char *name, i
 
 /* ---- output ------------------------------------------------------------------------------------ */
 
+/* For output: what is over the cap is only measured, so that the cap is met before the heap limit. */
+static cm_buf output_buf(void)
+{
+    return (cm_buf){.most = (size_t)(cm_shared.output_limit - cm_shared.output_used) + 1};
+}
+
 /* Appends what text() shows of a value: strings as they are, anything else as compact JSON.
    Returns false with an exception pending when the program is being interrupted. */
 static bool put_shown(JSContext *ctx, cm_buf *out, JSValueConst v)
@@ -44,6 +50,8 @@ static bool put_shown(JSContext *ctx, cm_buf *out, JSValueConst v)
     if (JS_IsString(v)) {
         size_t len;
         const char *s = JS_ToCStringLen(ctx, &len, v);
+        if (!s)
+            return false;
         cm_buf_put(out, s, len);
         JS_FreeCString(ctx, s);
         return true;
@@ -58,14 +66,14 @@ static JSValue emit_text(JSContext *ctx, const cm_buf *shown, const char *level)
 {
     cm_buf json = {0};
     cm_buf_put_json_string(&json, shown->data, shown->len, NULL);
-    cm_bridge_output(ctx, "text", json.data, json.len, shown->len, level);
+    cm_bridge_output(ctx, "text", json.data, json.len, shown->len + shown->dropped, level);
     cm_buf_free(&json);
     return JS_UNDEFINED;
 }
 
 static JSValue api_text(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic)
 {
-    cm_buf shown = {0};
+    cm_buf shown = output_buf();
     JSValue r = JS_EXCEPTION;
     if (put_shown(ctx, &shown, argc ? argv[0] : JS_UNDEFINED))
         r = emit_text(ctx, &shown, NULL);
@@ -75,12 +83,12 @@ static JSValue api_text(JSContext *ctx, JSValueConst self, int argc, JSValueCons
 
 static JSValue api_json(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic)
 {
-    cm_buf json = {0};
+    cm_buf json = output_buf();
     if (cm_json_write(ctx, &json, argc ? argv[0] : JS_UNDEFINED, NULL, false) != CM_JSON_OK) {
         cm_buf_free(&json);
         return JS_ThrowInternalError(ctx, "interrupted");
     }
-    cm_bridge_output(ctx, "json", json.data, json.len, json.len, NULL);
+    cm_bridge_output(ctx, "json", json.data, json.len, json.len + json.dropped, NULL);
     cm_buf_free(&json);
     return JS_UNDEFINED;
 }
@@ -89,7 +97,7 @@ static const char *const levels[] = {"log", "info", "warn", "error", "debug"};
 
 static JSValue api_console(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic)
 {
-    cm_buf shown = {0};
+    cm_buf shown = output_buf();
     JSValue r = JS_UNDEFINED;
     for (int i = 0; i < argc && JS_IsUndefined(r); i++) {
         if (i)

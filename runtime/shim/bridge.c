@@ -21,6 +21,7 @@ typedef struct {
 static pending *table;
 static uint32_t table_len, next_id = 1;
 static cm_buf outbox;
+static uint32_t outbox_count;
 static bool closed;
 static JSAtom atom_brand; /* a private symbol on errors that tools caused; programs cannot see it */
 
@@ -34,19 +35,23 @@ int cm_bridge_init(JSContext *ctx)
 
 static void publish(void)
 {
-    cm_shared.out_ptr = (uint32_t)(uintptr_t)outbox.data;
+    cm_shared.out_ptr = (cm_address)outbox.data;
     cm_shared.out_len = (uint32_t)outbox.len;
 }
 
 void cm_bridge_clear_outbox(void)
 {
     cm_buf_free(&outbox);
+    outbox_count = 0;
     publish();
 }
 
-/* One message becomes visible to the host only when it is complete. */
+/* One message becomes visible to the host only when it is complete. More than may cross at once ends
+   the guest, before it fills the heap with them; what is in the outbox already stays readable. */
 static void post(const cm_buf *message)
 {
+    if (++outbox_count > CM_MAX_MESSAGES || message->len > CM_MAX_MESSAGE_BYTES - outbox.len - 3)
+        cm_stop(CM_STOP_MESSAGES);
     if (outbox.len)
         cm_buf_putc(&outbox, ',');
     cm_buf_put(&outbox, message->data, message->len);
@@ -104,10 +109,10 @@ static JSValue throw_closed(JSContext *ctx)
 
 /* ---- out ------------------------------------------------------------------------------------- */
 
-/* Appends the arguments as a JSON array; an exception is pending if this returns false. */
+/* Writes the arguments as a JSON array; an exception is pending if this returns false. */
 static bool put_args(JSContext *ctx, cm_buf *m, int argc, JSValueConst *argv)
 {
-    size_t start = m->len;
+    m->most = cm_shared.message_limit; /* what is too large is only measured */
     cm_buf_putc(m, '[');
     for (int i = 0; i < argc; i++) {
         if (i)
@@ -124,9 +129,9 @@ static bool put_args(JSContext *ctx, cm_buf *m, int argc, JSValueConst *argv)
         }
     }
     cm_buf_putc(m, ']');
-    if (m->len - start > cm_shared.message_limit) {
+    if (m->dropped) {
         JS_ThrowRangeError(ctx, "the arguments are %zu bytes of JSON, more than the %u allowed for one call",
-                           m->len - start, cm_shared.message_limit);
+                           m->len + m->dropped, cm_shared.message_limit);
         return false;
     }
     return true;

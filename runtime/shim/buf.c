@@ -4,8 +4,17 @@
 #include <string.h>
 #include "shim.h"
 
+#define MOST_COUNTED (SIZE_MAX / 4) /* a sum that wrapped around would pass for a small one */
+
 void cm_buf_put(cm_buf *b, const void *data, size_t len)
 {
+    if (b->most && len > b->most - b->len) {
+        size_t room = b->most - b->len, rest = len - room;
+        b->dropped = rest < MOST_COUNTED - b->dropped ? b->dropped + rest : MOST_COUNTED;
+        len = room;
+    }
+    if (!len)
+        return;
     if (b->len + len > b->cap) {
         size_t cap = b->cap ? b->cap : 256;
         while (cap < b->len + len)
@@ -49,6 +58,8 @@ void cm_buf_put_json_string(cm_buf *b, const char *utf8, size_t len, bool *repla
     size_t start = 0;
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)utf8[i];
+        if (c >= 0x20 && c != '"' && c != '\\' && c != 0xED)
+            continue; /* nearly every byte */
         const char *escape = NULL;
         char control[7];
         size_t skip = 1;

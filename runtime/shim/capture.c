@@ -36,10 +36,10 @@ void cm_capture_seal(void)
     /* the page map may have grown by the reservation; a patch is never twice the state */
     size_t copy = total + 64 * 1024, patch = 2 * copy;
     pristine = cm_alloc_reserve(copy + patch + sizeof *extents);
-    cm_shared.scratch_ptr = (uint32_t)(uintptr_t)(pristine + copy);
+    cm_shared.scratch_ptr = (cm_address)(pristine + copy);
     cm_shared.scratch_len = (uint32_t)patch;
     extents = (range(*)[MAX_EXTENTS])(pristine + copy + patch);
-    cm_shared.extents_ptr = (uint32_t)(uintptr_t)extents;
+    cm_shared.extents_ptr = (cm_address)extents;
     cm_alloc_each_range(record_range);
     cm_alloc_seal();
     char *to = pristine;
@@ -147,7 +147,7 @@ static void diff_range(char *start, char *end)
 
 void cm_capture_diff(void)
 {
-    unsigned char *patch = (unsigned char *)(uintptr_t)cm_shared.scratch_ptr;
+    unsigned char *patch = (unsigned char *)cm_shared.scratch_ptr;
     cm_shared.extents_len = 0;
     cm_shared.patch_len = 0;
     out = patch;
@@ -170,7 +170,7 @@ static bool get_number(const unsigned char **p, const unsigned char *end, uint32
 
 bool cm_capture_apply(uint32_t len)
 {
-    const unsigned char *p = (const unsigned char *)(uintptr_t)cm_shared.scratch_ptr, *end = p + len;
+    const unsigned char *p = (const unsigned char *)cm_shared.scratch_ptr, *end = p + len;
     uint64_t at = 0, limit = (uint64_t)(uintptr_t)pristine; /* a patch only reaches below the copy */
     if (len > cm_shared.scratch_len)
         return false;

@@ -154,6 +154,29 @@ void cm_engine_make_immortal(JSRuntime *rt)
     rt->malloc_gc_threshold = rt->malloc_state.malloc_size + 256 * 1024;
 }
 
+/* What exists now are the functions of the prelude: programs see them as they see the engine's own,
+   without source, file name or line. */
+void cm_engine_hide_source(JSContext *ctx)
+{
+    JSRuntime *rt = ctx->rt;
+    struct list_head *el;
+    JSAtom native = JS_NewAtom(ctx, "native");
+    list_for_each(el, &rt->gc_obj_list) {
+        JSGCObjectHeader *header = list_entry(el, JSGCObjectHeader, link);
+        if (JS_GC_TYPE(header) != JS_GC_OBJ_TYPE_FUNCTION_BYTECODE)
+            continue;
+        JSFunctionBytecode *b = (JSFunctionBytecode *)header;
+        JS_FreeAtom(ctx, b->filename);
+        b->filename = JS_DupAtom(ctx, native);
+        b->line_num = b->col_num = -1; /* with no table of lines, the stack has no line */
+        js_free(ctx, b->pc2line_buf);
+        js_free(ctx, b->source);
+        b->pc2line_buf = NULL, b->source = NULL;
+        b->pc2line_len = b->source_len = 0;
+    }
+    JS_FreeAtom(ctx, native);
+}
+
 /* Freed blocks of living arenas become zero but for their link, so that a capture does not carry
    what a program has dropped. Reads before it writes: clean pages stay shared with the image. */
 void cm_engine_scrub(JSRuntime *rt)

@@ -53,7 +53,7 @@ static void note_lossy(writer *w, const char *kind)
     if (w->lossy->len)
         cm_buf_putc(w->lossy, ',');
     cm_buf_puts(w->lossy, "{\"path\":");
-    cm_buf_put_json_string(w->lossy, path.data, path.len, NULL);
+    cm_buf_put_json_string(w->lossy, path.data, cm_clip(path.data, path.len, CM_MAX_PATH), NULL);
     cm_buf_puts(w->lossy, ",\"kind\":\"");
     cm_buf_puts(w->lossy, kind);
     cm_buf_puts(w->lossy, "\"}");

@@ -3,13 +3,15 @@
 #include <string.h>
 #include "shim.h"
 
-static JSValue main_promise = JS_UNDEFINED;
-static JSValue uncaught = JS_UNINITIALIZED; /* thrown where no promise takes it: timers, microtasks */
+static JSValue main_promise;
+static JSValue uncaught; /* thrown where no promise takes it: timers, microtasks */
 
 /* Rejected promises that nobody handles yet, in the order they were rejected. Both owned. */
 static struct unhandled { JSValue promise, reason; } *unhandled;
 static uint32_t unhandled_len, unhandled_cap;
 static cm_buf result;
+#define MAX_THROWN 16384 /* bytes of a message or of a thrown value that are told */
+#define HEAD 200         /* bytes of a value that is too large */
 
 static bool same_object(JSValueConst a, JSValueConst b) { return JS_VALUE_GET_PTR(a) == JS_VALUE_GET_PTR(b); }
 
@@ -44,6 +46,8 @@ static int poll_interrupt(JSRuntime *rt, void *opaque)
 int cm_program_init(JSContext *ctx)
 {
     JSRuntime *rt = JS_GetRuntime(ctx);
+    main_promise = JS_UNDEFINED;
+    uncaught = JS_UNINITIALIZED;
     JS_SetHostPromiseRejectionTracker(rt, track_rejection, NULL);
     JS_SetInterruptHandler(rt, poll_interrupt, NULL);
     return 0;
@@ -51,7 +55,7 @@ int cm_program_init(JSContext *ctx)
 
 static void publish_result(void)
 {
-    cm_shared.result_ptr = (uint32_t)(uintptr_t)result.data;
+    cm_shared.result_ptr = (cm_address)result.data;
     cm_shared.result_len = (uint32_t)result.len;
 }
 
@@ -69,10 +73,23 @@ static void put_property(JSContext *ctx, JSValueConst error, const char *name, b
         *first = false;
         cm_buf_puts(&result, name);
         cm_buf_puts(&result, "\":");
-        cm_buf_put_json_string(&result, s, cm_clip(s, len, 16384), NULL);
+        cm_buf_put_json_string(&result, s, cm_clip(s, len, MAX_THROWN), NULL);
         JS_FreeCString(ctx, s);
     }
     JS_FreeValue(ctx, v);
+}
+
+/* Appends a thrown value that is no error; its getters may run, and may run on. */
+static enum cm_json put_thrown(JSContext *ctx, JSValueConst thrown)
+{
+    cm_buf value = {.most = MAX_THROWN};
+    enum cm_json r = cm_json_write(ctx, &value, thrown, NULL, false);
+    if (value.dropped)
+        cm_buf_puts(&result, "\"[a value too large to show]\"");
+    else
+        cm_buf_put(&result, value.data, value.len);
+    cm_buf_free(&value);
+    return cm_shared.interrupt ? CM_JSON_INTERRUPTED : r;
 }
 
 /* Writes the failure record for a borrowed thrown value. Errors are read without running any code
@@ -102,13 +119,8 @@ static enum cm_status fail_with(JSContext *ctx, const char *kind, JSValueConst t
         cm_buf_putc(&result, '}');
     } else {
         cm_buf_puts(&result, ",\"thrown\":");
-        cm_buf value = {0};
-        if (cm_json_write(ctx, &value, thrown, NULL, false) != CM_JSON_OK || value.len > 16384) {
-            value.len = 0;
-            cm_buf_puts(&value, "\"[a value too large to show]\"");
-        }
-        cm_buf_put(&result, value.data, value.len);
-        cm_buf_free(&value);
+        if (put_thrown(ctx, thrown) != CM_JSON_OK)
+            return CM_INTERRUPTED;
     }
     cm_buf_putc(&result, '}');
     publish_result();
@@ -139,19 +151,21 @@ void cm_program_uncaught(JSContext *ctx)
 static enum cm_status finish_with_value(JSContext *ctx)
 {
     JSValue value = JS_PromiseResult(ctx, main_promise);
-    cm_buf json = {0}, lossy = {0};
+    size_t room = cm_shared.output_limit - cm_shared.output_used;
+    /* beyond the cap it is only measured: the heap has no room for a copy of everything */
+    cm_buf json = {.most = room > HEAD ? room : HEAD}, lossy = {0};
     cm_bridge_close(ctx);
     enum cm_json r = cm_json_write(ctx, &json, value, &lossy, false);
     JS_FreeValue(ctx, value);
     if (r == CM_JSON_INTERRUPTED || cm_shared.interrupt)
         return CM_INTERRUPTED;
     enum cm_status status = CM_DONE;
-    if (json.len > cm_shared.output_limit - cm_shared.output_used) {
+    if (json.len + json.dropped > room) {
         status = CM_FAILED;
         cm_buf_puts(&result, "{\"kind\":\"value_too_large\",\"bytes\":");
-        cm_buf_put_uint(&result, (uint32_t)json.len);
+        cm_buf_put_uint(&result, (uint32_t)(json.len + json.dropped));
         cm_buf_puts(&result, ",\"head\":");
-        cm_buf_put_json_string(&result, json.data, cm_clip(json.data, json.len, 200), NULL);
+        cm_buf_put_json_string(&result, json.data, cm_clip(json.data, json.len, HEAD), NULL);
         cm_buf_putc(&result, '}');
     } else {
         cm_buf_puts(&result, "{\"value\":");

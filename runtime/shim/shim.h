@@ -31,12 +31,13 @@ CM_IMPORT(lookup_read) void cm_import_lookup_read(void *ptr);
 enum cm_status { CM_IDLE = 0, CM_DONE = 1, CM_FAILED = 2, CM_INTERRUPTED = 3 };
 
 /* why the guest was stopped for good; set just before a trap, so that no program can catch it */
-enum cm_stop { CM_STOP_NONE = 0, CM_STOP_MEMORY = 1, CM_STOP_OUTPUT = 2, CM_STOP_CALLS = 3, CM_STOP_ABORT = 4 };
+enum cm_stop { CM_STOP_NONE = 0, CM_STOP_MEMORY = 1, CM_STOP_OUTPUT = 2, CM_STOP_CALLS = 3, CM_STOP_ABORT = 4,
+               CM_STOP_MESSAGES = 6 /* 5 is the host's: native stack exhausted */ };
 
 enum cm_lookup {
     CM_LOOKUP_ALL_TOOLS = 0,  /* key unused      -> array of entries */
     CM_LOOKUP_TOOL = 1,       /* convenience name -> id string */
-    CM_LOOKUP_TOOL_NAMES = 2, /* key unused      -> array of convenience names */
+    CM_LOOKUP_TOOL_NAMES = 2, /* key unused      -> object of ids by convenience name */
     CM_LOOKUP_SERVER = 3,     /* MCP identifier  -> tree */
     CM_LOOKUP_SERVERS = 4,    /* key unused      -> array of MCP identifiers */
     CM_LOOKUP_API_LIST = 5,   /* prefix          -> {files: [...]} */
@@ -48,27 +49,32 @@ enum cm_lookup {
 enum cm_settle { CM_FULFILL = 0, CM_REJECT = 1 };
 
 #define CM_MAX_TIMERS 1000
+#define CM_MAX_MESSAGES 20000            /* sent at once: until the guest goes idle */
+#define CM_MAX_MESSAGE_BYTES (48u << 20) /* of them together */
 #define CM_MAX_DEPTH 200      /* nesting of a value that crosses */
 #define CM_MAX_LOSSY 100      /* lossy conversions listed for one value */
+#define CM_MAX_PATH 300       /* bytes of a path among them */
 #define CM_PAGE 4096
 
-/* The block both sides read and write; every field is 32 bits. Its address is cm_block(). */
+typedef uintptr_t cm_address; /* 32 bits in the guest */
+
+/* The block both sides read and write; every field is 32 bits in the guest. Its address is cm_block(). */
 typedef struct {
     /* written by the guest */
     uint32_t stop;         /* enum cm_stop */
-    uint32_t out_ptr;      /* messages: JSON objects separated by commas */
+    cm_address out_ptr;      /* messages: JSON objects separated by commas */
     uint32_t out_len;
-    uint32_t result_ptr;   /* the JSON of the value or of the failure */
+    cm_address result_ptr;   /* the JSON of the value or of the failure */
     uint32_t result_len;
     uint32_t pending_calls;
     uint32_t pending_timers;
     uint32_t pending_yields;
     uint32_t returned;     /* the program has returned, calls it never awaited are pending */
     uint32_t heap_used;    /* bytes of pages in use, the booted image not counted */
-    uint32_t scratch_ptr;  /* memory that holds no state: patches go through it */
+    cm_address scratch_ptr;  /* memory that holds no state: patches go through it */
     uint32_t scratch_len;
     uint32_t patch_len;    /* bytes of the captured patch, at the start of the scratch memory */
-    uint32_t extents_ptr;  /* captured heap beyond the image: pairs of addresses [start, end) */
+    cm_address extents_ptr;  /* captured heap beyond the image: pairs of addresses [start, end) */
     uint32_t extents_len;  /* number of pairs */
     /* written by the host */
     uint32_t interrupt;    /* not zero: stop at the next poll */
@@ -99,6 +105,7 @@ _Noreturn void cm_stop(enum cm_stop why);
 JSRuntime *cm_engine_runtime(void);
 JSValue cm_engine_compile(JSContext *ctx, const char *text, size_t len, const char *filename);
 void cm_engine_make_immortal(JSRuntime *rt);
+void cm_engine_hide_source(JSContext *ctx);
 void cm_engine_scrub(JSRuntime *rt);
 void cm_engine_seed(JSContext *ctx, uint64_t seed);
 bool cm_engine_data_property(JSContext *ctx, JSValueConst obj, const char *name, JSValue *out);
@@ -124,6 +131,8 @@ bool cm_capture_apply(uint32_t len);
 typedef struct {
     char *data;      /* owned; malloc */
     size_t len, cap;
+    size_t most;     /* not zero: keeps no more bytes than this and counts the rest */
+    size_t dropped;
 } cm_buf;
 
 void cm_buf_put(cm_buf *b, const void *data, size_t len);

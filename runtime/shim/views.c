@@ -12,7 +12,7 @@ int cm_api_define_tools(JSContext *ctx, JSValueConst tools);
 static JSClassID view_class;
 /* caches of what was looked up, each a null-prototype object of locked properties */
 static JSValue tools_seen, servers_seen;
-static JSValue all_tools = JS_UNDEFINED, namespaces = JS_UNDEFINED;
+static JSValue all_tools, namespaces;
 static JSValue tools_view, mcp_view; /* borrowed by identity only */
 
 /* ---- leaves ------------------------------------------------------------------------------------ */
@@ -203,10 +203,35 @@ static int view_get_own_property(JSContext *ctx, JSPropertyDescriptor *desc, JSV
     return 1;
 }
 
+/* The names of all tools. The engine asks for each of them next, whether it is enumerable: the answer
+   has the ids too, so that this is one look-up and not ten thousand. */
+static int tool_names(JSContext *ctx, JSPropertyEnum **tab, uint32_t *len)
+{
+    JSPropertyDescriptor d;
+    JSValue ids = cm_bridge_lookup(ctx, CM_LOOKUP_TOOL_NAMES, "", 0);
+    if (JS_IsUndefined(ids))
+        ids = JS_NewObjectProto(ctx, JS_NULL);
+    int r = JS_IsException(ids) ? -1 : JS_GetOwnPropertyNames(ctx, tab, len, ids, JS_GPN_STRING_MASK);
+    for (uint32_t i = 0; !r && i < *len; i++) {
+        JSAtom name = (*tab)[i].atom;
+        if (JS_GetOwnProperty(ctx, &d, tools_seen, name) > 0) {
+            JS_FreeValue(ctx, d.value);
+            continue;
+        }
+        JSValue id = JS_GetProperty(ctx, ids, name);
+        JS_DefinePropertyValue(ctx, tools_seen, name, new_leaf(ctx, "call", id, name), JS_PROP_ENUMERABLE);
+        JS_FreeValue(ctx, id);
+    }
+    JS_FreeValue(ctx, ids);
+    return r;
+}
+
 static int view_names(JSContext *ctx, JSPropertyEnum **tab, uint32_t *len, JSValueConst view)
 {
+    if (is_tools(view))
+        return tool_names(ctx, tab, len);
     int64_t count = 0;
-    JSValue names = cm_bridge_lookup(ctx, is_tools(view) ? CM_LOOKUP_TOOL_NAMES : CM_LOOKUP_SERVERS, "", 0);
+    JSValue names = cm_bridge_lookup(ctx, CM_LOOKUP_SERVERS, "", 0);
     if (JS_IsException(names))
         return -1;
     if (JS_IsArray(names))
@@ -236,13 +261,31 @@ static JSClassExoticMethods view_exotic = {
 
 /* ---- API and the lazily built globals ------------------------------------------------------------------ */
 
+/* A segment of a path that is `.` or `..`, whichever slash is meant. */
+static bool has_dot_segment(const char *path, size_t len)
+{
+    for (size_t start = 0, i = 0; i <= len; i++) {
+        if (i < len && path[i] != '/' && path[i] != '\\')
+            continue;
+        size_t n = i - start;
+        if ((n == 1 || n == 2) && path[start] == '.' && path[i - 1] == '.')
+            return true;
+        start = i + 1;
+    }
+    return false;
+}
+
 static JSValue api_file(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int kind)
 {
     if ((argc && !JS_IsUndefined(argv[0]) && !JS_IsString(argv[0])) || (kind == CM_LOOKUP_API_READ && !argc))
         return rejected(ctx, JS_ThrowTypeError(ctx, "API.%s takes a path, a string", kind == CM_LOOKUP_API_READ ? "read" : "list"));
     size_t len = 0;
     const char *path = argc && JS_IsString(argv[0]) ? JS_ToCStringLen(ctx, &len, argv[0]) : NULL;
-    JSValue v = cm_bridge_lookup(ctx, kind, path ? path : "", len);
+    JSValue v;
+    if (path && has_dot_segment(path, len))
+        v = JS_ThrowTypeError(ctx, "API paths have no . and .. segments; API.list() names the files");
+    else
+        v = cm_bridge_lookup(ctx, kind, path ? path : "", len);
     if (JS_IsUndefined(v) && kind == CM_LOOKUP_API_LIST) {
         v = JS_NewObject(ctx); /* nothing under that prefix */
         JS_DefinePropertyValueStr(ctx, v, "files", JS_NewArray(ctx), JS_PROP_C_W_E);
@@ -291,6 +334,7 @@ int cm_views_init(JSContext *ctx)
     JSClassDef def = {.class_name = "Object", .exotic = &view_exotic};
     JS_NewClassID(rt, &view_class);
     JS_NewClass(rt, view_class, &def);
+    all_tools = JS_UNDEFINED;
     tools_seen = JS_NewObjectProto(ctx, JS_NULL);
     servers_seen = JS_NewObjectProto(ctx, JS_NULL);
 

@@ -33,6 +33,32 @@ def refusal(tool: Tool, arguments: object) -> Failed:
     return refused
 
 
+def problems(refused: Failed) -> list[str]:
+    return refused.data["problems"]
+
+
+def test_of_many_unknown_parameters_the_first_are_told_and_the_rest_counted() -> None:
+    tool = make("one", parameters=takes(a={"type": "integer"}))
+    told = [f'unknown parameter "x{at}"' for at in range(5)]
+    assert problems(refusal(tool, {f"x{at}": 0 for at in range(1000)})) == [
+        "; ".join([*told, "and 995 more"]),
+    ]
+
+
+def test_of_many_wrong_items_in_large_input_the_first_is_told() -> None:
+    tool = make("sum", parameters=takes(values={"type": "array", "items": {"type": "integer"}}))
+    wrong = '"values.{}" must be integer, not string'
+    assert problems(refusal(tool, {"values": ["x"] * 500_000})) == [wrong.format(0)]
+    assert problems(refusal(tool, {"values": ["x"] * 10})) == [wrong.format(at) for at in range(5)]
+
+
+def test_a_missing_parameter_is_looked_for_among_a_bounded_number_of_names() -> None:
+    tool = make("one", parameters=takes("query"))
+    given = {f"y{at}": 0 for at in range(100)} | {"qurey": 1}
+    told = problems(refusal(tool, given))
+    assert 'missing parameter "query"' in told
+
+
 def test_arguments_that_fit_are_not_refused() -> None:
     given = {"query": "cats", "kind": "images", "limit": 3, "where": {"city": "Rome"}}
 

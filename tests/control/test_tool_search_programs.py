@@ -12,7 +12,7 @@ from codemode.executor import AfterToolCall, BeforeToolCall, Block, Rewrite
 from codemode.tool_search import Answer
 from codemode.tools import Tool
 from tests.control.engine_harness import Desk, run, until
-from tests.control.tool_search_harness import Log
+from tests.control.tool_search_harness import Log, end_by
 from tests.e2e.mcp.harness import fast, servers
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
@@ -206,15 +206,7 @@ def test_a_program_ends_with_its_engine_session_or_caller_and_its_tools_with_it(
         text = "return await openclaw.tools.call('hold', { name: 'a' })"
         running = asyncio.create_task(prepared.call("tool_search_code", {"code": text}))
         await desk.asked("a")
-        match how:
-            case "close":
-                await engine.close()
-            case "abort_session":
-                assert await engine.abort_session("s1") == 1
-            case _:
-                running.cancel()
-        [answer] = await asyncio.gather(running, return_exceptions=True)
-        await engine.close()
+        answer = await end_by(how, engine, running)
         return answer, await prepared.call("tool_search_code", {"code": "return 1"})
 
     answer, late = run(scenario)

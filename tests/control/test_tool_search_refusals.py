@@ -17,7 +17,7 @@ from codemode.tool_search import Answer, PreparedSearch
 from codemode.tools import Tool
 from tests.control.engine_harness import Desk, run, until
 from tests.control.tool_samples import make
-from tests.control.tool_search_harness import Log, damage_runtime
+from tests.control.tool_search_harness import Log, damage_runtime, end_by
 from tests.e2e.mcp.harness import HERE, free_port, listening, servers
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
@@ -426,15 +426,7 @@ def test_a_call_in_flight_is_cancelled_and_joined_when_its_engine_session_or_cal
         prepared = await engine.tool_search({"mode": "tools"}).prepare(session="s1")
         calling = asyncio.create_task(call(prepared, "hold", {"name": "a"}))
         await desk.asked("a")
-        match how:
-            case "close":
-                await engine.close()
-            case "abort_session":
-                assert await engine.abort_session("s1") == 1
-            case _:
-                calling.cancel()
-        [answer] = await asyncio.gather(calling, return_exceptions=True)
-        await engine.close()
+        answer = await end_by(how, engine, calling)
         late = await call(prepared, "echo", {"value": 1})
         return answer, late
 

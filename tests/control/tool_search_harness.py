@@ -6,6 +6,7 @@ it was told, and never from what the test knows.
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import sys
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from typing import Any
 import codemode_runtime
 import pytest
 
+from codemode import Engine
 from codemode.executor import AfterToolCall, BeforeToolCall
 from codemode.surface import render_tools
 from codemode.tool_search import Answer, PreparedSearch
@@ -120,3 +122,17 @@ async def reach(prepared: PreparedSearch, wish: str, arguments: dict[str, Any]) 
                 f"return await openclaw.tools.call(tool.id, {arguments!r});"
             )
             return await prepared.call("tool_search_code", {"code": program})
+
+
+async def end_by(how: str, engine: Engine, running: asyncio.Task[Any]) -> Any:
+    """Ends what runs for session s1 from outside, and the engine with it; what its caller gets."""
+    match how:
+        case "close":
+            await engine.close()
+        case "abort_session":
+            assert await engine.abort_session("s1") == 1
+        case _:
+            running.cancel()
+    [answer] = await asyncio.gather(running, return_exceptions=True)
+    await engine.close()
+    return answer

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from tests.runtime.guest_harness import Offer, Ran, Suspend, ToolFailed, echo, run
 
 LIMITS = Limits(output_bytes=4 << 20, pending_calls=128)
-OFFER = Offer({(Lookup.TOOL, "echo"): "openclaw:core:echo", (Lookup.TOOL_NAMES, ""): ["echo"]})
+OFFER = Offer(
+    {(Lookup.TOOL, "echo"): "openclaw:core:echo", (Lookup.TOOL_NAMES, ""): {"echo": "openclaw:core:echo"}}
+)
 
 PROLOGUE = """
 const log = [];

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import wasmtime
 from codemode_runtime import guest as guests
+from codemode_runtime import worker
 from codemode_runtime.delta import PAGE
 from codemode_runtime.guest import Guest, Idle
 from codemode_runtime.image import load
@@ -15,7 +16,7 @@ from tests.runtime.guest_harness import load_image, load_machine, new_guest
 
 SHIM = Path(__file__).parents[2] / "runtime" / "shim"
 HEADER = (SHIM / "shim.h").read_text("utf-8")
-HOST_ONLY = {"STACK": 5, "MESSAGES": 6}  # reasons that a guest cannot give itself
+HOST_ONLY = {"STACK": 5}  # a reason that a guest cannot give itself
 
 EXPORTS = {
     "cm_block", "cm_boot", "cm_prelude", "cm_seal",
@@ -45,18 +46,26 @@ def block_fields() -> tuple[list[str], list[str]]:
     )
     assert found
     by_guest, by_host = found[1].split("/* written by the host */")
-    return re.findall(r"uint32_t (\w+);", by_guest), re.findall(r"uint32_t (\w+);", by_host)
+    return re.findall(r"(?:uint32_t|cm_address) (\w+);", by_guest), re.findall(r"uint32_t (\w+);", by_host)
 
 
 def test_look_up_kinds_are_those_of_the_header() -> None:
     assert {kind.name: kind.value for kind in Lookup} == enumerators("cm_lookup")
 
 
-def test_stop_reasons_are_those_of_the_header_and_two_of_the_host() -> None:
+def test_stop_reasons_are_those_of_the_header_and_one_of_the_host() -> None:
     reasons = {stop.name: stop.value for stop in Stop}
     by_guest = enumerators("cm_stop")
     assert by_guest.pop("NONE") == reasons.pop("ENGINE")
     assert reasons == by_guest | HOST_ONLY
+
+
+def test_the_guest_stops_where_the_worker_would_refuse() -> None:
+    count = re.search(r"#define CM_MAX_MESSAGES (\d+)", HEADER)
+    size = re.search(r"#define CM_MAX_MESSAGE_BYTES \((\d+)u << 20\)", HEADER)
+    assert count
+    assert size
+    assert (int(count[1]), int(size[1]) << 20) == (worker.MAX_MESSAGES, worker.MAX_MESSAGE_BYTES)
 
 
 def test_statuses_and_settlements_are_those_of_the_header() -> None:

@@ -43,7 +43,10 @@ def offer() -> Offer:
     return Offer(
         {
             (Lookup.ALL_TOOLS, ""): ENTRIES,
-            (Lookup.TOOL_NAMES, ""): ["echo", "read_file"],
+            (Lookup.TOOL_NAMES, ""): {
+                "echo": "openclaw:core:echo",
+                "read_file": "openclaw:core:read_file",
+            },
             (Lookup.TOOL, "echo"): "openclaw:core:echo",
             (Lookup.TOOL, "read_file"): "openclaw:core:read_file",
             (Lookup.SERVERS, ""): ["docs"],
@@ -264,3 +267,12 @@ def test_a_failed_call_is_a_plain_error_with_four_properties_at_most() -> None:
 def test_the_stack_of_a_failed_call_names_only_the_program() -> None:
     program = 'const f = () => tools.call("x");\nreturn await f().catch((e) => e.stack)'
     assert run(program, {"x": refuse}).value == "    at program (program:1:23)\n"
+
+
+def test_naming_every_tool_is_one_look_up() -> None:
+    ids = {f"tool_{at}": f"openclaw:core:tool_{at}" for at in range(500)}
+    offer = Offer({(Lookup.TOOL_NAMES, ""): ids})
+    program = """const names = Object.keys(tools), again = Object.entries(tools).length;
+      return [names.length, again, tools.tool_7.name, tools.tool_7 === tools.tool_7]"""
+    assert run(program, descriptor=offer).value == [503, 503, "tool_7", True]
+    assert offer.asked == [(Lookup.TOOL_NAMES, "")] * 2

@@ -12,7 +12,7 @@ from tests.runtime.guest_harness import Offer, Ran, ToolFailed, always, echo, ru
 OFFER = Offer(
     {
         (Lookup.TOOL, "echo"): "openclaw:core:echo",
-        (Lookup.TOOL_NAMES, ""): ["echo"],
+        (Lookup.TOOL_NAMES, ""): {"echo": "openclaw:core:echo"},
         (Lookup.SERVER, "docs"): {"o": {"find": {"c": "mcp:docs:find", "m": "mcp"}}},
         (Lookup.API_READ, "f"): {"path": "f", "content": "c"},
         (Lookup.ALL_TOOLS, ""): [{"id": "i", "name": "n"}],

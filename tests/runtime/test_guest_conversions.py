@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from codemode_runtime.guest import Done, Failed, Stopped
-from codemode_runtime.shapes import Limits, Stop
+from codemode_runtime.guest import Done, Failed
+from codemode_runtime.shapes import Limits
 
 from tests.runtime.guest_harness import always, run
 
@@ -217,8 +217,18 @@ def test_results_arrive_as_they_were_sent(result: object) -> None:
     assert run("return await tools.call('t')", {"t": always(result)}).value == result
 
 
-def test_a_value_that_never_ends_is_stopped() -> None:
+def test_a_value_larger_than_the_heap_is_measured_and_refused() -> None:
     ran = run(
         "let n = 0; return { get a() { return { toJSON() { return new Array(1e6).fill('x'.repeat(100)); } }; } }"
     )
-    assert ran.outcome == Stopped(b"[]", Stop.MEMORY)
+    assert (ran.failure["kind"], ran.failure["bytes"]) == ("value_too_large", 103000007)
+
+
+def test_the_list_of_losses_is_small_however_long_the_paths_are() -> None:
+    program = """const root = {}; let o = root; const key = "k".repeat(195);
+      for (let i = 0; i < 190; i++) o = o[key + i] = {};
+      for (let i = 0; i < 150; i++) o["n" + i] = NaN;
+      return root;"""
+    lossy = run(program, limits=Limits(output_bytes=1 << 20)).lossy
+    assert len(lossy) == 100
+    assert {len(loss["path"]) for loss in lossy} == {300}

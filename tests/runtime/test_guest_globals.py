@@ -17,7 +17,7 @@ LIST = Path(__file__).parent / "oracle" / "reachable.txt"
 OFFER = Offer(
     {
         (Lookup.TOOL, "echo"): "openclaw:core:echo",
-        (Lookup.TOOL_NAMES, ""): ["echo"],
+        (Lookup.TOOL_NAMES, ""): {"echo": "openclaw:core:echo"},
         (Lookup.SERVERS, ""): ["docs"],
         (Lookup.SERVER, "docs"): {"o": {"find": {"c": "mcp:docs:find", "m": "mcp"}, "$api": {"api": "docs"}}},
         (Lookup.NAMESPACES, ""): {"fleet": {"o": {"list": {"c": "fleet:list", "m": "namespace"}}}},

@@ -7,6 +7,7 @@ import json
 import pytest
 from codemode_runtime.guest import Done, Failed, Idle, Stopped
 from codemode_runtime.shapes import Limits, Settlement, Stop
+from codemode_runtime.worker import MAX_MESSAGES
 
 from tests.runtime.guest_harness import Watched, always, echo, new_guest, run
 
@@ -46,7 +47,6 @@ HEAP_BOMBS = [
     "Symbol.for('x'.repeat(1e8))",
     "return /(?:a|b)*c/.test('a'.repeat(1e7))",
     "throw new Error('x'.repeat(1e8))",
-    "for (;;) clearTimeout(setTimeout(() => 1))",
 ]
 GUARDS = [
     "BOMB",
@@ -65,6 +65,16 @@ def test_going_over_the_heap_ends_the_guest_and_cannot_be_caught(bomb: str) -> N
         assert ran.outcome.reason == Stop.MEMORY
         assert ran.messages[0] == {"type": "text", "text": "before"}
         assert "finally" not in [message.get("text") for message in ran.messages]
+
+
+@pytest.mark.parametrize(
+    "flood", ["clearTimeout(setTimeout(() => 1))", "text('')", "json(1)", "console.log()"]
+)
+def test_more_messages_than_may_cross_end_the_guest_and_cannot_be_caught(flood: str) -> None:
+    ran = run(f"for (;;) try {{ {flood} }} catch {{}}")
+    assert isinstance(ran.outcome, Stopped)
+    assert ran.outcome.reason == Stop.MESSAGES
+    assert len(ran.messages) == MAX_MESSAGES
 
 
 def test_a_heap_that_was_freed_can_be_used_again() -> None:

@@ -30,6 +30,8 @@ def transform(text: str) -> str:
     except OxcRefused as refused:
         try:
             code = _unwrapped(_transform(f"{_WRAPPER}\n{text}\n}}"))
+            # a text that closes the wrapper and opens another fits among statements or members, never both
+            _transform(f"({{ async _cm() {{\n{text}\n}} }})")
         except OxcRefused as refused_again:
             raise (refused_again if "'return'" in str(refused) else refused) from None
         if _NAMESPACE_LEFT.search(code):

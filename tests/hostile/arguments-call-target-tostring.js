@@ -1,0 +1,2 @@
+// expect: completed "TypeError"
+return await tools.call({ toString: () => "echo" }, { value: 1 }).catch((e) => e.name);

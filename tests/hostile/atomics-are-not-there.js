@@ -1,0 +1,3 @@
+// expect: completed "undefined"
+// why: the engine has none without threads
+return typeof Atomics;

@@ -1,0 +1,2 @@
+// expect: failed guest_error
+return 1n / 0n;

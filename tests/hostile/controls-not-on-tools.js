@@ -1,0 +1,2 @@
+// expect: completed [false, false, false]
+return ["exec", "wait", "tool_call"].map((n) => n in tools);

@@ -1,0 +1,2 @@
+// expect: completed true
+return Array.isArray(await tools.search("echo ".repeat(20000)));

@@ -1,0 +1,2 @@
+// expect: failed guest_error
+for await (const x of { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) });

@@ -1,0 +1,2 @@
+// expect: failed guest_error
+const g = (async function* () { await new Promise(() => {}); })(); await g.next();

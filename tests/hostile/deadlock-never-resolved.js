@@ -1,0 +1,3 @@
+// expect: failed guest_error
+// error: nothing can settle
+await new Promise(() => {});

@@ -1,0 +1,2 @@
+// expect: completed 5
+return tools.echo.constructor("return 2 + 3")();

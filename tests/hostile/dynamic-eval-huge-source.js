@@ -1,0 +1,2 @@
+// expect: completed 200000
+return eval("0" + "+1".repeat(200000));

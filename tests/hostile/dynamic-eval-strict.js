@@ -1,0 +1,2 @@
+// expect: failed guest_error
+eval("undeclared = 1");

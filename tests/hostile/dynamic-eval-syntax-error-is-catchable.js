@@ -1,0 +1,2 @@
+// expect: completed "SyntaxError"
+try { eval("(("); } catch (e) { return e.name; }

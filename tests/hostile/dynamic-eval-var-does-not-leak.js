@@ -1,0 +1,2 @@
+// expect: completed "undefined"
+eval("var leaked = 1"); return typeof leaked;

@@ -1,0 +1,2 @@
+// expect: completed "rejected"
+return await new Function("return im" + "port('fs')")().then(() => "loaded", () => "rejected");

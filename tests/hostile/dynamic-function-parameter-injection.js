@@ -1,0 +1,3 @@
+// expect: failed guest_error
+// error: SyntaxError
+new Function("a = (() => {", "}) => {}) { return 1");

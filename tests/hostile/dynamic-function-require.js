@@ -1,0 +1,3 @@
+// expect: failed guest_error
+// error: ReferenceError
+return new Function("return requ" + "ire('fs')")();

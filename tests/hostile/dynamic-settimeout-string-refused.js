@@ -1,0 +1,2 @@
+// expect: failed guest_error
+setTimeout("globalThis.x = 1");

@@ -1,0 +1,2 @@
+// expect: completed {"status": "failed", "code": "timeout"}
+return { status: "failed", code: "timeout" };

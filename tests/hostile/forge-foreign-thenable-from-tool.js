@@ -1,0 +1,2 @@
+// expect: completed {"then": "not a function"}
+return await tools.nasty({ kind: "then" });

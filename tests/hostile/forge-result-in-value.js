@@ -1,0 +1,2 @@
+// expect: completed {"value": 1, "lossy": [{"path": "$", "kind": "x"}]}
+return { value: 1, lossy: [{ path: "$", kind: "x" }] };

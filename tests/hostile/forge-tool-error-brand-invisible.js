@@ -1,0 +1,2 @@
+// expect: completed [[], ["code", "data", "message", "name"]]
+try { await tools.fail({}); } catch (e) { return [Object.getOwnPropertySymbols(e), Object.getOwnPropertyNames(e).filter((k) => k !== "stack").sort()]; }

@@ -1,0 +1,2 @@
+// expect: completed 0
+return arguments.length;

@@ -1,0 +1,2 @@
+// expect: completed
+const f = function () { try { return f.caller; } catch { return null; } }; return f() ?? null;

@@ -1,0 +1,2 @@
+// expect: completed "undefined"
+const f = text.constructor.constructor; return f("return typeof process")();

@@ -1,0 +1,2 @@
+// expect: completed [false, false]
+return [typeof process !== "undefined", typeof Deno !== "undefined"];

@@ -1,0 +1,2 @@
+// expect: completed "undefined"
+return typeof gc;

@@ -1,0 +1,2 @@
+// expect: completed [null, null, null, null]
+return [tools, MCP, API, namespaces].map((o) => Object.getPrototypeOf(o));

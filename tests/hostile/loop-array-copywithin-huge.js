@@ -1,0 +1,3 @@
+// expect: failed timeout
+// with: timeoutMs=100
+return Array.prototype.copyWithin.call({ length: 2 ** 53 - 1 }, 0, 1);

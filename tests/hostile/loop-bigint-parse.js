@@ -1,0 +1,3 @@
+// expect: failed timeout
+// with: timeoutMs=100
+const s = "9".repeat(300000); for (;;) BigInt(s);

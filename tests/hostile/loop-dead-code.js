@@ -1,0 +1,2 @@
+// expect: completed "fine"
+return "fine"; for (;;);

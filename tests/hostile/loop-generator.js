@@ -1,0 +1,3 @@
+// expect: failed timeout
+// with: timeoutMs=100
+for (const x of (function* () { for (;;) yield 1; })());

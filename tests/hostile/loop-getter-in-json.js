@@ -1,0 +1,3 @@
+// expect: failed timeout
+// with: timeoutMs=100
+json([{ get x() { for (;;); } }]);

@@ -1,0 +1,3 @@
+// expect: failed timeout
+// with: timeoutMs=100
+const spin = () => queueMicrotask(spin); spin(); await new Promise(() => {});

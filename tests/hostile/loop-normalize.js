@@ -1,0 +1,3 @@
+// expect: failed timeout
+// with: timeoutMs=100
+const s = "e\u0301".repeat(100000); for (;;) s.normalize("NFC");

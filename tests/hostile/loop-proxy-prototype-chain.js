@@ -1,0 +1,3 @@
+// expect: failed timeout
+// with: timeoutMs=100
+const p = new Proxy({}, { getPrototypeOf() { for (;;); } }); return p instanceof Object;

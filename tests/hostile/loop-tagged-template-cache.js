@@ -1,0 +1,3 @@
+// expect: failed timeout
+// with: timeoutMs=100
+const tag = (s) => s; for (;;) tag`x${1}`;

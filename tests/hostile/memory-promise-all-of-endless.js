@@ -1,0 +1,3 @@
+// expect: failed memory_limit_exceeded
+// with: memoryLimitBytes=8388608
+await Promise.all((function* () { for (;;) yield 1; })());

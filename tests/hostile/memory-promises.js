@@ -1,0 +1,3 @@
+// expect: failed memory_limit_exceeded
+// with: memoryLimitBytes=8388608
+const k = []; for (;;) k.push(new Promise(() => {}));

@@ -1,0 +1,3 @@
+// expect: failed memory_limit_exceeded
+// with: memoryLimitBytes=8388608
+return "ab".repeat(2e6).split("").length;

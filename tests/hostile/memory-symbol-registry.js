@@ -1,0 +1,3 @@
+// expect: failed memory_limit_exceeded
+// with: memoryLimitBytes=8388608
+const k = []; for (let i = 0; ; i++) k.push(Symbol.for("s".repeat(200) + i));

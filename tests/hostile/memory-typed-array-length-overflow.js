@@ -1,0 +1,3 @@
+// expect: failed guest_error
+// with: memoryLimitBytes=8388608
+return new Float64Array(2 ** 29).length;

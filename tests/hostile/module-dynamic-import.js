@@ -1,0 +1,2 @@
+// expect: failed module_access_denied
+const fs = await import("fs"); return fs;

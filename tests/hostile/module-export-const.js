@@ -1,0 +1,2 @@
+// expect: failed module_access_denied
+export const a = 1;

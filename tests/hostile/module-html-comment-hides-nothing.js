@@ -1,0 +1,3 @@
+// expect: failed module_access_denied
+<!-- comment
+require("fs");

@@ -1,0 +1,2 @@
+// expect: failed module_access_denied
+import * as fs from "node:fs"; return fs;

@@ -1,0 +1,2 @@
+// expect: failed module_access_denied
+return process.binding("fs");

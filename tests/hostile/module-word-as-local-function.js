@@ -1,0 +1,2 @@
+// expect: completed "local fs"
+function require(name) { return "local " + name; } return require("fs");

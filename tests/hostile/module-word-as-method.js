@@ -1,0 +1,2 @@
+// expect: completed "m"
+class A { import() { return "m"; } require() { return this.import(); } } return new A().require("fs");

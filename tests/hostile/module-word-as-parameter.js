@@ -1,0 +1,2 @@
+// expect: completed "p fs"
+return ((require) => require("fs"))((n) => "p " + n);

@@ -1,0 +1,2 @@
+// expect: completed 3
+const important = 1, exporter = 2; return important + exporter;

@@ -1,0 +1,2 @@
+// expect: completed "<script>import x</script>"
+return "<script>import x</script>";

@@ -1,0 +1,2 @@
+// expect: completed 1
+exporting: for (;;) break exporting; return 1;

@@ -1,0 +1,2 @@
+// expect: completed true
+return /import\("fs"\)|require\(/.test('require("x")');

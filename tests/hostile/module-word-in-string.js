@@ -1,0 +1,2 @@
+// expect: completed "import fs from 'fs'; require('x')"
+return "import fs from 'fs'; require('x')";

@@ -1,0 +1,2 @@
+// expect: completed "import('fs') and require('fs')"
+return `import('fs') and require('fs')`;

@@ -1,0 +1,2 @@
+// expect: failed output_limit_exceeded
+for (;;) text("x".repeat(100));

@@ -1,0 +1,2 @@
+// expect: completed "swapped"
+return await tools.echo({ value: { toJSON: () => "swapped" } });

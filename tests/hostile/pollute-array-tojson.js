@@ -1,0 +1,2 @@
+// expect: completed {"a": "mine"}
+Array.prototype.toJSON = () => "mine"; return { a: [1, 2] };

@@ -1,0 +1,3 @@
+// expect: completed null
+// output: ["real"]
+try { console.log = () => {}; } catch {} console.log("real");

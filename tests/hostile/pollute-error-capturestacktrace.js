@@ -1,0 +1,2 @@
+// expect: completed "undefined"
+const o = {}; Error.captureStackTrace?.(o); return typeof o.stack === "string" ? "undefined" : typeof o.stack;

@@ -1,0 +1,2 @@
+// expect: completed true
+Object.prototype.hasOwnProperty = () => false; Object.hasOwn = () => false; return "echo" in tools;

@@ -1,0 +1,2 @@
+// expect: completed [1]
+delete globalThis.JSON; return await tools.echo({ value: [1] });

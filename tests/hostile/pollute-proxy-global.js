@@ -1,0 +1,2 @@
+// expect: completed 3
+globalThis.Proxy = null; return await tools.echo({ value: 3 });

@@ -1,0 +1,3 @@
+// expect: completed
+// value: contains Threw
+Object.defineProperty(RegExp.prototype, "flags", { get() { throw new Error("no"); } }); return /a/;

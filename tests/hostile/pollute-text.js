@@ -1,0 +1,3 @@
+// expect: completed null
+// output: ["real"]
+try { globalThis.text = () => {}; } catch {} try { delete globalThis.text; } catch {} text("real");

@@ -1,0 +1,2 @@
+// expect: completed 5000000
+return (await tools.nasty({ kind: "big" })).length;

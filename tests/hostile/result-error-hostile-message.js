@@ -1,0 +1,2 @@
+// expect: completed ["ToolError", true]
+return await tools.nasty({ kind: "error" }).catch((e) => [e.name, e.message.includes("\"},{")]);

@@ -1,0 +1,2 @@
+// expect: completed "not a function"
+return (await tools.nasty({ kind: "then" })).then;

@@ -1,0 +1,2 @@
+// expect: completed {"toJSON": "x"}
+return await tools.nasty({ kind: "tojson" });

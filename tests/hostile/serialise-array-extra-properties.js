@@ -1,0 +1,2 @@
+// expect: completed [1]
+return Object.assign([1], { extra: 2 });

@@ -1,0 +1,2 @@
+// expect: completed {"self": "[Circular]"}
+const o = {}; o.self = o; return o;

@@ -1,0 +1,2 @@
+// expect: completed {"constructor": {"prototype": {"x": 1}}}
+return await tools.echo({ value: { constructor: { prototype: { x: 1 } } } });

@@ -1,0 +1,2 @@
+// expect: completed {"name": "TypeError", "message": "m"}
+return new TypeError("m");

@@ -1,0 +1,2 @@
+// expect: completed ["[WeakMap]", "[WeakSet]", "[WeakRef]", "[Generator]"]
+return [new WeakMap(), new WeakSet(), new WeakRef({}), (function* () {})()];

@@ -1,0 +1,2 @@
+// expect: completed "[Function f]"
+return function f() {};

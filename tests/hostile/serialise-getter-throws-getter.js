@@ -1,0 +1,2 @@
+// expect: completed {"a": "[Threw]"}
+return { get a() { throw { get message() { throw 1; } }; } };

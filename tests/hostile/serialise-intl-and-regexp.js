@@ -1,0 +1,2 @@
+// expect: completed "/a\\/b/gi"
+return /a\/b/gi;

@@ -1,0 +1,2 @@
+// expect: completed
+return new Array(5000).fill(NaN);

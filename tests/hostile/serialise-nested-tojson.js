@@ -1,0 +1,2 @@
+// expect: completed {"a": "again"}
+return { a: { toJSON: () => "again" } };

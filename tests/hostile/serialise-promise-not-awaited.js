@@ -1,0 +1,2 @@
+// expect: completed ["[Promise, not awaited]"]
+return [tools.echo({ value: 1 })];

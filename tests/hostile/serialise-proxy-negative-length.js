@@ -1,0 +1,2 @@
+// expect: completed []
+return new Proxy([], { get: (t, k) => (k === "length" ? -5 : undefined) });

@@ -1,0 +1,2 @@
+// expect: completed [null, null, 1]
+return [, , 1];

@@ -1,0 +1,2 @@
+// expect: completed ["[Symbol a]", "[Symbol]"]
+return [Symbol("a"), Symbol()];

@@ -1,0 +1,2 @@
+// expect: completed {"a": "[Threw: no]"}
+return { get a() { throw new Error("no"); } };

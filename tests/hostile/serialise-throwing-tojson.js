@@ -1,0 +1,2 @@
+// expect: completed "[Threw: no]"
+return { toJSON() { throw new Error("no"); } };

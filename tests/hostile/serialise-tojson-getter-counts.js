@@ -1,0 +1,2 @@
+// expect: completed {"n": 1}
+let n = 0; return { get n() { return ++n; } };

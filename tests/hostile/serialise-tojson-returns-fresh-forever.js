@@ -1,0 +1,3 @@
+// expect: completed
+// why: what toJSON returned is not asked for toJSON again
+const f = () => ({ toJSON: f }); return f();

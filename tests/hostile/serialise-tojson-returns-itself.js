@@ -1,0 +1,2 @@
+// expect: completed
+const o = { a: 1, toJSON() { return this; } }; return o;

@@ -1,0 +1,2 @@
+// expect: completed null
+return undefined;

@@ -1,0 +1,2 @@
+// expect: failed guest_error
+undeclared = 1; return 1;

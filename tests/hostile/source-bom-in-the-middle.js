@@ -1,0 +1,3 @@
+// expect: completed 2
+// with: escaped
+return<U+FEFF>2;

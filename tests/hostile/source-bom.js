@@ -1,0 +1,3 @@
+// expect: completed 1
+// with: straight escaped
+<U+FEFF>return 1;

@@ -1,0 +1,2 @@
+// expect: completed "function"
+class A { static t = typeof this; } return A.t;

@@ -1,0 +1,3 @@
+// expect: failed invalid_input
+// calls: []
+}; await tools.echo({ value: 1 }); {

@@ -1,0 +1,2 @@
+// expect: completed "```js"
+return "```js";

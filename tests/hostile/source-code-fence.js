@@ -1,0 +1,5 @@
+// expect: completed 1
+// with: straight
+```js
+return 1;
+```

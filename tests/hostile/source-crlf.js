@@ -1,0 +1,6 @@
+// expect: failed guest_error
+// with: escaped
+// error: (3:11)
+const a = 1;<U+000D>
+const b = 2;<U+000D>
+throw new Error("line three");

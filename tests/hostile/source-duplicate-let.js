@@ -1,0 +1,2 @@
+// expect: failed invalid_input
+let a = 1; let a = 2;

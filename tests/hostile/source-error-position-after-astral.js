@@ -1,0 +1,3 @@
+// expect: failed guest_error
+// error: (1:16)
+const s = "💥"; nope();

@@ -1,0 +1,2 @@
+// expect: completed 1
+return f(); function f() { return 1; }

@@ -1,0 +1,2 @@
+// expect: failed invalid_input
+return { get a(x) { return 1; } };

@@ -1,0 +1,2 @@
+// expect: completed 1
+return 1 // no line feed behind

@@ -1,0 +1,3 @@
+// expect: failed invalid_input
+// with: escaped
+return <U+DC00>;

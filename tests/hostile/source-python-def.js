@@ -1,0 +1,4 @@
+// expect: failed invalid_input
+// with: straight
+def main():
+    return 1

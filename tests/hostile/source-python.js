@@ -1,0 +1,4 @@
+// expect: failed invalid_input
+// with: straight
+import os
+print(os.environ)

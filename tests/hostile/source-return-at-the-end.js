@@ -1,0 +1,2 @@
+// expect: completed null
+const a = 1; return

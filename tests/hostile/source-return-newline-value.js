@@ -1,0 +1,3 @@
+// expect: completed null
+return
+42;

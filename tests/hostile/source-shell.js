@@ -1,0 +1,3 @@
+// expect: failed invalid_input
+// with: straight
+ls -la && cat /etc/passwd

@@ -1,0 +1,2 @@
+// expect: failed guest_error
+return a; let a = 1;

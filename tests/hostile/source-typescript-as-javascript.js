@@ -1,0 +1,2 @@
+// expect: failed invalid_input
+const a: number = 1; return a;

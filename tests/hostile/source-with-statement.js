@@ -1,0 +1,2 @@
+// expect: failed invalid_input
+with ({ a: 1 }) { return a; }

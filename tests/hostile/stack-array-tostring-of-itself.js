@@ -1,0 +1,2 @@
+// expect: completed ""
+const a = []; a.push(a); try { return String(a); } catch (e) { return ""; }

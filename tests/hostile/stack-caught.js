@@ -1,0 +1,2 @@
+// expect: completed "RangeError"
+function f() { return f() + 1; } try { f(); } catch (e) { return e.name; }

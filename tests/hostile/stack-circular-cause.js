@@ -1,0 +1,2 @@
+// expect: failed guest_error
+const e = new Error("a"), f = new Error("b", { cause: e }); e.cause = f; throw e;

@@ -1,0 +1,2 @@
+// expect: failed guest_error
+class A { constructor() { new A(); } } new A();

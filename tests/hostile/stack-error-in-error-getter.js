@@ -1,0 +1,2 @@
+// expect: failed guest_error
+class E extends Error { get message() { return new E().message; } } throw new E();

@@ -1,0 +1,2 @@
+// expect: failed guest_error
+function* g() { yield* g(); } for (const x of g());

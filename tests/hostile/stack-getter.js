@@ -1,0 +1,2 @@
+// expect: failed guest_error
+const o = { get x() { return this.x; } }; return o.x;

@@ -1,0 +1,2 @@
+// expect: failed guest_error
+return JSON.parse("[".repeat(200000) + "]".repeat(200000)).length;

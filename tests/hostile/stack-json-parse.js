@@ -1,0 +1,2 @@
+// expect: failed guest_error
+return JSON.parse("[".repeat(500000));

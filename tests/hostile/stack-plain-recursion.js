@@ -1,0 +1,3 @@
+// expect: failed guest_error
+// error: stack
+function f() { return f() + 1; } return f();

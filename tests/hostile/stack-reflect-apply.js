@@ -1,0 +1,2 @@
+// expect: failed guest_error
+const f = () => Reflect.apply(f, null, []); f();

@@ -1,0 +1,2 @@
+// expect: failed guest_error
+const f = () => "a".replace(/a/, f); f();

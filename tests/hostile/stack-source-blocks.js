@@ -1,0 +1,2 @@
+// expect: failed guest_error
+eval("{".repeat(100000) + "}".repeat(100000));

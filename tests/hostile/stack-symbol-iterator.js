@@ -1,0 +1,2 @@
+// expect: failed guest_error
+const o = { [Symbol.iterator]() { return [...this]; } }; return [...o];

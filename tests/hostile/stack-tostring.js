@@ -1,0 +1,2 @@
+// expect: failed guest_error
+const o = { toString() { return `${this}`; } }; return `${o}`;

@@ -1,0 +1,2 @@
+// expect: failed guest_error
+const o = { valueOf() { return +this; } }; return +o;

@@ -1,0 +1,2 @@
+// expect: completed true
+try { Object.defineProperty(globalThis, "ALL_TOOLS", { value: [] }); } catch {} return ALL_TOOLS.length > 0;

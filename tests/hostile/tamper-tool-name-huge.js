@@ -1,0 +1,2 @@
+// expect: completed null
+return tools["x".repeat(1e6)] ?? null;

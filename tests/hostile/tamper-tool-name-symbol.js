@@ -1,0 +1,2 @@
+// expect: completed null
+return tools[Symbol.iterator] ?? tools[Symbol.toPrimitive] ?? null;

@@ -1,0 +1,2 @@
+// expect: completed 2
+return await new Proxy(tools, {}).echo({ value: 2 });

@@ -1,0 +1,2 @@
+// expect: failed guest_error
+Object.defineProperty(tools, "fresh", { value: 1 });

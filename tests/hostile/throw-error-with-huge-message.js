@@ -1,0 +1,2 @@
+// expect: failed guest_error
+throw new Error("m".repeat(1e7));

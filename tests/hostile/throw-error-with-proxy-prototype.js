@@ -1,0 +1,2 @@
+// expect: failed guest_error
+throw Object.setPrototypeOf(new Error("x"), new Proxy({}, { get() { for (;;); }, getPrototypeOf() { for (;;); } }));

@@ -1,0 +1,3 @@
+// expect: failed guest_error
+// error: second
+try { throw new Error("first"); } finally { throw new Error("second"); }

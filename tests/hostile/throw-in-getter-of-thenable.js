@@ -1,0 +1,2 @@
+// expect: failed guest_error
+await { get then() { throw new Error("then"); } };

@@ -1,0 +1,2 @@
+// expect: failed guest_error
+queueMicrotask(() => { throw new Error("micro"); }); await tools.echo({ value: 1 }); return 1;

@@ -1,0 +1,3 @@
+// expect: failed guest_error
+// error: 42
+throw 42;

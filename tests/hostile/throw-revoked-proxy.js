@@ -1,0 +1,2 @@
+// expect: failed guest_error
+const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); throw proxy;

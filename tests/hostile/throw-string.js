@@ -1,0 +1,3 @@
+// expect: failed guest_error
+// error: plain
+throw "plain";

@@ -1,0 +1,2 @@
+// expect: completed 4
+return <number>(<unknown>4);

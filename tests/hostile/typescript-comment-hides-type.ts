@@ -1,0 +1,2 @@
+// expect: completed 6
+const a /* : string = */ : number = 6; return a;

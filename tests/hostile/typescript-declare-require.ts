@@ -1,0 +1,2 @@
+// expect: failed module_access_denied
+declare function require(x: string): any; return require("fs");

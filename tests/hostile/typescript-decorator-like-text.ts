@@ -1,0 +1,2 @@
+// expect: completed "@x"
+const s: string = "@x"; return s;

@@ -1,0 +1,2 @@
+// expect: completed "import"
+type K = "import" | "require"; const k: K = "import"; return k;

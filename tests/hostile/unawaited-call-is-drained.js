@@ -1,0 +1,3 @@
+// expect: completed "returned"
+// calls: ["echo ok"]
+tools.echo({ value: 1 }); return "returned";

@@ -1,0 +1,3 @@
+// expect: completed "returned"
+// output: ["handled"]
+tools.echo({ value: 1 }).then(() => text("handled")); return "returned";

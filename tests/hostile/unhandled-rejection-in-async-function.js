@@ -1,0 +1,2 @@
+// expect: failed guest_error
+(async () => { throw new Error("lost"); })(); return 1;

@@ -1,0 +1,3 @@
+// expect: failed guest_error
+// error: lost
+Promise.reject(new Error("lost")); return 1;

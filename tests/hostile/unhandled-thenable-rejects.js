@@ -1,0 +1,2 @@
+// expect: failed guest_error
+(async () => { await { then(_, no) { no(new Error("thenable")); } }; })(); return 1;

@@ -1,0 +1,2 @@
+// expect: completed 1
+tools.fail({}).catch(() => {}); return 1;

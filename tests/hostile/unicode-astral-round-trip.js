@@ -1,0 +1,2 @@
+// expect: completed "💥𝒳"
+return await tools.echo({ value: "💥𝒳" });

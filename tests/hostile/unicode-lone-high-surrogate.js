@@ -1,0 +1,2 @@
+// expect: completed "\ufffd"
+return "\ud800";

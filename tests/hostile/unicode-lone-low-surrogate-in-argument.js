@@ -1,0 +1,2 @@
+// expect: completed "\ufffdx"
+return await tools.echo({ value: "\udc00x" });

@@ -1,0 +1,2 @@
+// expect: failed guest_error
+const e = new Error("x"); e.name = "\udfff"; throw e;

@@ -1,0 +1,2 @@
+// expect: completed {"\ufffd": 1}
+return { "\ud834": 1 };

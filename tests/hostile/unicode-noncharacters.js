@@ -1,0 +1,2 @@
+// expect: completed "\uffff\ufdd0"
+return "\uffff\ufdd0";

@@ -1,0 +1,3 @@
+// expect: completed null
+// output: ["\ufffd", "\ufffd"]
+text("\ud83d"); text("\ude00");

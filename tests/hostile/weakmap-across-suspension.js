@@ -1,0 +1,2 @@
+// expect: completed "v"
+const k = {}, m = new WeakMap([[k, "v"]]); /* half-way */ return m.get(k);
