@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import msgspec
 from codemode_runtime import wire
-from codemode_runtime.depth import MAX_DEPTH, exceeds_depth
+from codemode_runtime.depth import refusal_of
 from codemode_runtime.frames import FrameRefused
 from codemode_runtime.shapes import Settlement
 from codemode_snapshots import Settlement as Recorded
@@ -121,14 +121,17 @@ class NestedWork:
         self._close(run, work, "error" if settlement.rejected else "ok", settlement)
 
     async def record_settled(self, run: Run) -> None:
-        """Puts what settled while the run is suspended where it outlives the engine."""
+        """Puts what settled while the run is suspended where it outlives the engine, if there is room."""
         news, run.unrecorded = run.unrecorded, []
         if not self._suspensions.is_durable:
             return
         for settled in news:
             run.seq += 1
             payload = (b"\1" if settled.rejected else b"\0") + settled.json
-            await self._suspensions.record(run.id, Recorded(run.seq, "call", str(settled.id), payload))
+            try:
+                await self._suspensions.record(run.id, Recorded(run.seq, "call", str(settled.id), payload))
+            except SnapshotError as error:  # this engine still has it
+                _log.warning("a result of run %s could not be kept: %s", run.id, error)
 
     def pending_calls(self, run: Run) -> tuple[PendingCall, ...]:
         now = wall_ms()
@@ -169,7 +172,11 @@ class NestedWork:
                 self._launch(run, work, None)
 
     def _begin_search(self, run: Run, work: Work) -> None:
-        query, options = (*arguments_of(work.args), None, None)[:2]
+        arguments = arguments_of(work.args)
+        if isinstance(arguments, Failed):
+            self._finish(run, work, arguments)
+            return
+        query, options = (*arguments, None, None)[:2]
         fields = cast("dict[str, Any]", options) if isinstance(options, dict) else {}
         limit = fields.get("limit", self._config.search_default_limit)
         catalog = run.environment.catalog
@@ -200,6 +207,9 @@ class NestedWork:
 
     def _launch(self, run: Run, work: Work, decided: tuple[ApprovalRequest, Decision] | None) -> None:
         arguments = arguments_of(work.args)
+        if isinstance(arguments, Failed):
+            self._finish(run, work, arguments)
+            return
         target, given = work.target, arguments[0] if arguments else None
         if work.method == "namespace":
             resolved = _scope_call(run, work, arguments)
@@ -230,10 +240,9 @@ class NestedWork:
     def _finish(self, run: Run, work: Work, result: Ok | Failed | CallResult) -> None:
         assert not isinstance(result, NeedsApproval)
         data = result.json
-        if exceeds_depth(data):
-            result = Failed(
-                "tool_error", "ToolError", f"the tool's result is nested deeper than {MAX_DEPTH} levels"
-            )
+        refusal = refusal_of(data)
+        if refusal is not None:
+            result = Failed("tool_error", "ToolError", f"the tool's result is {refusal}")
             data = result.json
         self._close(run, work, result.status, Settlement(work.id, data, isinstance(result, Failed)))
 
@@ -253,11 +262,8 @@ class NestedWork:
             recording.add_done_callback(lambda _: run.tasks.pop(-work.id, None))
 
     async def _record_late(self, run: Run) -> None:
-        try:
-            # a shield, because a settlement that is half recorded by a closing engine would be lost
-            await asyncio.shield(asyncio.ensure_future(self.record_settled(run)))
-        except SnapshotError as error:
-            _log.warning("a result of run %s could not be kept: %s", run.id, error)
+        # a shield, because a settlement that is half recorded by a closing engine would be lost
+        await asyncio.shield(asyncio.ensure_future(self.record_settled(run)))
 
 
 def _tool(run: Run, work: Work) -> Tool | None:
@@ -281,10 +287,10 @@ def _unknown(run: Run, work: Work) -> Failed:
     return Failed("unknown_tool", "UnknownTool", f'No tool "{work.target[:120]}" in this run.{hint}')
 
 
-def arguments_of(args: bytes) -> list[Any]:
-    """The guest's JSON array of arguments; whatever is none is empty."""
+def arguments_of(args: bytes) -> list[Any] | Failed:
+    """The guest's JSON array of arguments."""
     try:
         found = wire.decode_value(args)
-    except FrameRefused:
-        return []
+    except FrameRefused as refused:
+        return Failed("invalid_arguments", "InvalidArguments", f"the input is {refused}")
     return cast("list[Any]", found) if isinstance(found, list) else []

@@ -112,6 +112,8 @@ class BridgeWork(NestedWork):
 
     def _ordinary(self, run: Run, message: wire.Call) -> wire.Call:
         given = arguments_of(bytes(message.args))
+        if isinstance(given, CallFailed):
+            return message  # refused with the same words when it is started
         match message.target.removeprefix(_PREFIX):
             case "search":
                 return wire.Call(message.id, "search", "", message.args)

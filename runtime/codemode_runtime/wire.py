@@ -12,7 +12,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from codemode_runtime.depth import MAX_DEPTH, exceeds_depth
+from codemode_runtime.depth import refusal_of
 from codemode_runtime.frames import FrameRefused
 from codemode_runtime.shapes import Limits, Stop
 
@@ -300,10 +300,11 @@ def _check_values(message: FromWorker) -> None:
 
 
 def decode_value(raw: Raw | bytes) -> Any:
-    """The JSON of a program as Python data, or FrameRefused if it is none or nested too deep."""
+    """The JSON of a program as Python data, or FrameRefused if it is none, too deep or in too many parts."""
     data = bytes(raw)
-    if exceeds_depth(data):
-        raise FrameRefused(f"JSON nested more than {MAX_DEPTH} levels deep")
+    refusal = refusal_of(data)
+    if refusal is not None:
+        raise FrameRefused(f"JSON {refusal}")
     try:
         return _value.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
