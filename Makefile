@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types imports check image bench wheel clean
+.PHONY: help demo test lint format types imports check image bench parts fuzz wheel clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,7 +44,10 @@ check: lint types imports  ## everything that needs no test run
 image: $(READY)  ## the guest image; built once, then only when its sources change
 	@$(BIN)/python runtime/build/make_image.py
 
-bench: image  ## every benchmark; one of them: make bench ARGS=bench/bench_guest.py
+bench: image  ## this engine beside its peers, into docs/benchmarks.md; a first look: make bench ARGS=--quick
+	@$(BIN)/python -m bench.side_by_side $(ARGS)
+
+parts: image  ## benchmarks of single parts; one of them: make parts ARGS=bench/bench_guest.py
 	@for file in $(or $(ARGS),$(sort $(wildcard bench/bench_*.py))); do \
 		echo "== $$file" && $(BIN)/python $$file || exit 1; done
 
@@ -62,5 +65,5 @@ $(READY): pyproject.toml
 	@touch $@
 
 clean:  ## remove what make made; the download cache stays
-	rm -rf $(VENV) dist runtime/codemode_runtime/image .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) dist bench/.peers runtime/codemode_runtime/image .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -83,7 +83,7 @@ def test_a_run_is_listed_shown_and_aborted(cli: Cli) -> None:
     assert listed.out.splitlines()[1].startswith(f"{run_id}  waiting")
     assert "main/other\\x1b[31m" in listed.out
     shown = cli("runs", "show", run_id, "--store", "runs.sqlite")
-    assert "pending, asks for app" in shown.out
+    assert "pending, asks" in shown.out
     assert "\nasks for approval: openclaw:core:pay {" in shown.out
     calls = cli("runs", "show", run_id, "--store", "runs.sqlite", "--json").json["calls"]
     assert [call["name"] for call in calls[0]["calls"]] == ["pay"]
