@@ -11,7 +11,7 @@ import socket
 from collections import deque
 from collections.abc import Callable
 
-from codemode_runtime.frames import Frame, FrameReader, FrameRefused
+from codemode_runtime.frames import Data, Frame, FrameReader, FrameRefused
 
 _CHUNK = 64 << 10
 _LARGE_CHUNK = 1 << 20  # inside a large frame; allocating it for a small one would cost more than reading it
@@ -40,14 +40,17 @@ class Channel:
     def is_open(self) -> bool:
         return self._descriptor >= 0
 
-    def send(self, frame: bytes, hand_over: socket.socket | None = None) -> None:
+    def send(self, frame: list[Data], hand_over: socket.socket | None = None) -> None:
         """Sends now what the socket takes and the rest when it can. A socket handed over is closed here."""
         if not self.is_open:
             if hand_over is not None:
                 hand_over.close()
             return
-        self._unsent.append((memoryview(frame), hand_over))
-        if len(self._unsent) == 1:
+        was_idle = not self._unsent
+        for part in frame:
+            self._unsent.append((memoryview(part), hand_over))
+            hand_over = None
+        if was_idle:
             self._write()
             if self._unsent and self.is_open:
                 self._loop.add_writer(self._descriptor, self._write_later)
@@ -62,34 +65,36 @@ class Channel:
 
     def drain(self) -> None:
         """Takes what a peer that is gone has left in the socket; that it is gone is not told again."""
-        while self.is_open and (data := self._receive()):
-            self._feed(data)
+        while self.is_open and self._take():
+            pass
 
     def _read(self) -> None:
-        data = self._receive()
-        if data:
-            self._feed(data)
-        elif data is not None:
+        if self._take() is False:
             self._end(None)
 
-    def _receive(self) -> bytes | None:
-        """Empty at the end, None where there is nothing yet."""
+    def _take(self) -> bool | None:
+        """Receives once, and hands on what is complete; False at the end, None where there is nothing yet."""
         try:
-            return self._connection.recv(_LARGE_CHUNK if self.reader.is_mid_frame else _CHUNK)
+            frames = self._receive()
         except (BlockingIOError, InterruptedError):
             return None
         except OSError:
-            return b""
-
-    def _feed(self, data: bytes) -> None:
-        try:
-            frames = self.reader.feed(data)
+            return False
         except FrameRefused as refused:
             self._end(refused)
-            return
-        for frame in frames:
+            return True
+        for frame in frames or ():
             if self.is_open:
                 self._on_frame(frame)
+        return frames is not None
+
+    def _receive(self) -> list[Frame] | None:
+        space = self.reader.space
+        if space is not None:
+            count = self._connection.recv_into(space[:_LARGE_CHUNK])
+            return self.reader.filled(count) if count else None
+        data = self._connection.recv(_LARGE_CHUNK if self.reader.is_mid_frame else _CHUNK)
+        return self.reader.feed(data) if data else None
 
     def _write(self) -> None:
         while self._unsent:

@@ -8,11 +8,13 @@ while it is idle. Then the guest is captured and the run suspended. Called by en
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from codemode_runtime import wire
+from codemode_runtime.frames import Data
 from codemode_runtime.shapes import Limits, Settlement
 from codemode_runtime.zygote_wire import Flavour
 from codemode_snapshots import NotHeld, StoreFull, StoreUnavailable
@@ -51,6 +53,7 @@ from codemode.trajectory.kept import Trajectories
 from codemode.worker_errors import Aborted, SupervisorError
 from codemode.workers import Worker
 
+_log = logging.getLogger("codemode.engine")
 Opening = Callable[[Worker], Awaitable[wire.Outcome]]
 
 
@@ -90,7 +93,7 @@ class Leg:
             ),
         )
 
-    def send(self, worker: Worker, delta: bytes, settlements: list[Settlement]) -> None:
+    def send(self, worker: Worker, delta: Data, settlements: list[Settlement]) -> None:
         """Resumes in a worker that the caller has leased; any will do, since what is restored is compiled.
 
         `resume` then waits for it. Raises SupervisorError.
@@ -228,7 +231,11 @@ class Leg:
         await run.cancel_work()
         if run.claim is not None:
             run.claim = None
-            await self._services.suspensions.end(run.id, leave=None)
+            try:
+                await self._services.suspensions.end(run.id, leave=None)
+            except StoreUnavailable as error:
+                # how the program ended is still true; what is left is claimed, and nobody will go on with it
+                _log.warning("the snapshot of run %s could not be deleted: %s", run.id, error)
 
     async def _suspend(self, worker: Worker, reason: WaitReason) -> CodeModeResult:
         run, services = self._run, self._services

@@ -7,9 +7,10 @@ import contextlib
 import logging
 
 from codemode_snapshots import RunMeta, Scope, StoreUnavailable, Tombstone
+from codemode_snapshots.store import Ending
 
 from codemode.admission import Admission
-from codemode.contract import Failed
+from codemode.contract import Failed, failed
 from codemode.inputs import busy_run, same_caller, unknown_run
 from codemode.leg import Services
 from codemode.meter import RunMeter, Tally
@@ -61,7 +62,10 @@ class LiveRuns:
             if run.leg is not None or run.state is not RunState.WAITING:
                 raise busy_run()
             return run
-        found = await self._suspensions.find(run_id)
+        try:
+            found = await self._suspensions.find(run_id)
+        except StoreUnavailable as error:
+            return failed("internal_error", f"The store cannot be read: {error}")
         if found is None or not same_caller(
             found.scope if isinstance(found, Tombstone) else found.label.scope, caller
         ):
@@ -128,7 +132,7 @@ class LiveRuns:
                 ended += await self._suspensions.end(meta.label.run_id, leave="aborted")
         return ended
 
-    async def abandon(self, run: Run, reason: str, leave: str | None = None) -> None:
+    async def abandon(self, run: Run, reason: str, leave: Ending | None = None) -> None:
         """The run is over in this process: its work is stopped, its snapshot deleted."""
         if not run.has_ended:
             _log.debug("run %s is abandoned: %s", run.id, reason)

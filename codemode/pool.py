@@ -141,7 +141,12 @@ class Pool:
             return
         wanted_now = sum(1 for waiting in self._demand if not waiting.done()) - len(self.starting)
         for number in range(wanted_now + self._target - len(self.ready)):
-            self._spawn(hurry=number < wanted_now)
+            try:
+                self._spawn(hurry=number < wanted_now)
+            except OSError as error:  # no descriptors left; the next demand tries again
+                told = f"a worker cannot be started: {error.strerror or error}"
+                self._fail_demand(RuntimeUnavailable(told), keep=len(self.starting))
+                return
 
     def _spawn(self, hurry: bool) -> None:
         zygote = self._zygote()
@@ -223,7 +228,8 @@ class Pool:
             self.starting.remove(worker)
             if status is not None:  # else its zygote ended, and that is dealt with there
                 # not replaced until the next demand: what keeps workers from starting would keep on
-                self._fail_demand(RuntimeUnavailable(f"a worker ended with status {status} as it started"))
+                told = f"a worker ended with status {status} as it started"
+                self._fail_demand(RuntimeUnavailable(told), keep=len(self.starting))
 
     def kill_worker(self, worker: Worker) -> None:
         if worker.token in self._homes:
@@ -271,11 +277,12 @@ class Pool:
         worker.retire()
         self._homes[worker.token].let_go(worker)
 
-    def _fail_demand(self, error: SupervisorError) -> None:
-        while self._demand:
-            waiting = self._demand.popleft()
-            if not waiting.done():
-                waiting.set_exception(error)
+    def _fail_demand(self, error: SupervisorError, keep: int = 0) -> None:
+        """`keep` of those that wait longest go on waiting: there is a worker on its way for each."""
+        waiting = [future for future in self._demand if not future.done()]
+        self._demand = deque(waiting[:keep])
+        for future in waiting[keep:]:
+            future.set_exception(error)
 
     def _kill_zygotes(self) -> None:
         for zygote in self.zygotes:

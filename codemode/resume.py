@@ -7,11 +7,12 @@ adopted: what it waited for is settled by the rules of the contract. Whatever ca
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 
 import msgspec
 from codemode_runtime.shapes import Settlement
-from codemode_snapshots import EnvelopeRefused, NotClaimed, RunMeta, StoreUnavailable
+from codemode_snapshots import EnvelopeRefused, NotClaimed, RunMeta, SnapshotError, StoreFull, StoreUnavailable
 from codemode_snapshots import Settlement as Recorded
 
 from codemode.admission import Admission
@@ -48,8 +49,8 @@ class Resumption:
                 return opened
         self._nested.give_back_yields(run)
         if not run.settled:
-            if opened is not None:
-                await self._keep(run, opened)
+            if opened is not None and (unkept := await self._keep(run, opened)) is not None:
+                return unkept
             if not await self._news(run, deadline):
                 return await self._still_waiting(run)
             opened = None
@@ -58,8 +59,8 @@ class Resumption:
         try:
             worker = await self._services.supervisor.lease(session=run.scope.session)
         except SupervisorError as error:
-            if opened is not None:
-                await self._keep(run, opened)
+            if opened is not None and (unkept := await self._keep(run, opened)) is not None:
+                return unkept
             explained = explain_worker(error)
             return failed(explained.code, explained.text)
         with worker:
@@ -88,8 +89,7 @@ class Resumption:
         opened = await self._take_over(run)
         if isinstance(opened, Failed):
             return opened
-        await self._keep(run, opened)
-        return None
+        return await self._keep(run, opened)
 
     async def decide(self, run: Run, work: Work, decision: Decision) -> bool:
         """Goes on with a call that waits for approval. Recorded first: an engine that dies then does not ask
@@ -98,7 +98,11 @@ class Resumption:
         if self._suspensions.is_durable and run.state is RunState.WAITING:
             run.seq += 1
             payload = msgspec.json.encode(decision)
-            await self._suspensions.record(run.id, Recorded(run.seq, "decision", str(work.id), payload))
+            try:
+                await self._suspensions.record(run.id, Recorded(run.seq, "decision", str(work.id), payload))
+            except BaseException:
+                work.approval = approval  # nobody has decided it, and somebody still can
+                raise
         if work.id not in run.pending or approval is None:
             return False  # the run ended meanwhile
         self._nested.decide(run, work, approval, decision)
@@ -140,6 +144,9 @@ class Resumption:
             if opened.why == "busy":
                 run.is_foreign = True
                 return failed("invalid_input", "This run is being resumed already; wait for that result.")
+            if opened.why == "expired":  # told once, it stays so, whatever the clock does next
+                with contextlib.suppress(StoreUnavailable):
+                    await self._suspensions.end(run.id, leave="expired")
             return await self._gone(run, _lost(run) if opened.why == "unknown" else ended(opened.why))
         return opened
 
@@ -199,13 +206,27 @@ class Resumption:
         else:
             self._nested.interrupt(run, work)
 
-    async def _keep(self, run: Run, opened: Opened) -> None:
-        """Saves what was taken over as ours; until now its snapshot says that nobody living has it."""
+    async def _keep(self, run: Run, opened: Opened) -> Failed | None:
+        """Saves what was taken over as ours; until now its snapshot says that nobody living has it.
+
+        Where that fails the run stays in the store as it was, to be taken over once more.
+        """
         state = run.freeze()
         ttl_ms = max(1, opened.expires_at_ms - now_ms())
         build_id = self._services.supervisor.build_id
-        await self._suspensions.save(build_id, run.id, run.scope, ttl_ms, state, opened.delta, opened.claim)
+        try:
+            await self._suspensions.save(
+                build_id, run.id, run.scope, ttl_ms, state, opened.delta, opened.claim
+            )
+        except SnapshotError as error:
+            run.is_foreign = True
+            await run.cancel_work()
+            with contextlib.suppress(SnapshotError):
+                await self._suspensions.release(opened.claim)
+            code = "snapshot_limit_exceeded" if isinstance(error, StoreFull) else "internal_error"
+            return failed(code, f"The run could not be stored: {error}")
         run.shrink()
+        return None
 
     async def _still_waiting(self, run: Run) -> CodeModeResult:
         """Nothing settled in time. The ledger is in the snapshot: it is opened to be read, and put back."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import codemode_snapshots as envelopes
+from codemode_runtime.frames import Data
 from codemode_snapshots import (
     Claim,
     Claimed,
@@ -39,6 +40,7 @@ from codemode_snapshots import (
     unseal,
     unseal_settlement,
 )
+from codemode_snapshots.store import Ending
 
 from codemode.config import CodeModeConfig, EngineSettings
 
@@ -59,7 +61,7 @@ class Opened:
         self,
         claim: Claim,
         state: bytes,
-        delta: bytes,
+        delta: Data,
         settlements: tuple[Settlement, ...],
         expires_at_ms: int,
     ) -> None:
@@ -135,7 +137,7 @@ class Suspensions:
         scope: Scope,
         ttl_ms: int,
         state: bytes,
-        delta: bytes,
+        delta: Data,
         claim: Claim | None,
     ) -> tuple[int, int]:
         """Answers the stored bytes and when they expire. Raises StoreFull, NotHeld, StoreUnavailable."""
@@ -169,8 +171,8 @@ class Suspensions:
         try:
             opened = self._unseal(build_id, meta, claimed.snapshot.envelope)
             settled = tuple(unseal_settlement(self._key, run_id, s) for s in claimed.settlements)
-        except EnvelopeRefused:
-            await self.end(run_id, leave=None)
+        except EnvelopeRefused as refused:
+            await self.end(run_id, leave="expired" if refused.reason == "expired" else None)
             raise
         return Opened(claimed.claim, opened.state, opened.delta, settled, opened.label.expires_at_ms)
 
@@ -205,9 +207,9 @@ class Suspensions:
         sealed = seal_settlement(self._key, run_id, settlement)
         return await self._call(lambda store: store.record_settlement(run_id, sealed))
 
-    async def end(self, run_id: str, *, leave: str | None) -> bool:
-        ending = "aborted" if leave == "aborted" else None
-        return await self._call(lambda store: store.delete(run_id, now_ms=now_ms(), leave=ending))
+    async def end(self, run_id: str, *, leave: Ending | None) -> bool:
+        """With `leave` the run's own scope is told for a while how it ended."""
+        return await self._call(lambda store: store.delete(run_id, now_ms=now_ms(), leave=leave))
 
     async def expire(self) -> list[Tombstone]:
         return await self._call(lambda store: store.expire(now_ms()))

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from codemode_runtime import wire
-from codemode_runtime.frames import Frame, FrameRefused, encode_frame
+from codemode_runtime.frames import Data, Frame, FrameRefused, frame_parts
 from codemode_runtime.shapes import Limits, Lookup, Settlement
 from msgspec import Raw
 
@@ -80,7 +80,7 @@ class Worker:
         self._memory_bytes = memory_bytes
         self._loop = asyncio.get_running_loop()
         self._channel = Channel(connection, self._on_frame, self._on_end)
-        self._reply: asyncio.Future[tuple[wire.FromWorker, bytes]] | None = None
+        self._reply: asyncio.Future[tuple[wire.FromWorker, Data]] | None = None
         self._descriptor: RunDescriptor | None = None
         self._alarm: asyncio.TimerHandle | None = None  # one for the leg, or for what is delivered after it
         self._is_computing = False
@@ -111,7 +111,7 @@ class Worker:
 
     def send_resume(
         self,
-        delta: bytes,
+        delta: Data,
         settlements: Sequence[Settlement],
         limits: Limits,
         budget_ms: int,
@@ -128,7 +128,7 @@ class Worker:
         """Settles work that an idle guest waits for, in this order."""
         return await self._compute(wire.Deliver(_pack(settlements)))
 
-    async def capture(self, max_bytes: int) -> tuple[wire.Captured, bytes]:
+    async def capture(self, max_bytes: int) -> tuple[wire.Captured, Data]:
         """The delta of an idle guest, which may go on; empty if it has more than `max_bytes`."""
         self._channel.reader.max_tail = max_bytes
         patience = self._loop.call_later(_PATIENCE_SECONDS, self._break, WorkerLost(None))
@@ -154,7 +154,7 @@ class Worker:
         reusable = self._legs_left > 0 and self.is_usable and not self._is_suspect
         if reusable:
             self._is_starting = True
-            self._channel.send(encode_frame(wire.encode(wire.Reset())))
+            self._channel.send(frame_parts(wire.encode(wire.Reset())))
         else:
             # whoever waits for the outcome need not wait for the end of a process
             self._loop.call_later(_CLOSE_SECONDS, self._channel.close)
@@ -206,16 +206,16 @@ class Worker:
         self._is_suspect = isinstance(outcome, _SUSPECT)
         return outcome
 
-    def _send(self, message: wire.ToWorker, tail: bytes = b"") -> None:
+    def _send(self, message: wire.ToWorker, tail: Data = b"") -> None:
         if self._fault is not None:
             raise self._fault
         assert self.is_leased
         assert self._reply is None, "one request at a time"
-        frame = encode_frame(wire.encode(message), tail)
+        frame = frame_parts(wire.encode(message), tail)
         self._reply = self._loop.create_future()
         self._channel.send(frame)
 
-    async def _answer(self) -> tuple[wire.FromWorker, bytes]:
+    async def _answer(self) -> tuple[wire.FromWorker, Data]:
         assert self._reply is not None, "nothing was asked"
         try:
             return await self._reply
@@ -255,7 +255,7 @@ class Worker:
     def _answer_lookup(self, descriptor: RunDescriptor, kind: Lookup, key: str) -> None:
         try:
             found = descriptor.lookup(kind, key)
-            frame = encode_frame(wire.encode(wire.LookupAnswer(found is not None)), found or b"")
+            frame = frame_parts(wire.encode(wire.LookupAnswer(found is not None)), found or b"")
         except Exception as error:  # the descriptor is the engine's: its leg fails with its error
             if self._reply is not None:
                 self._reply.set_exception(error)

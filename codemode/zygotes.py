@@ -11,7 +11,7 @@ import socket
 from typing import NamedTuple, Protocol
 
 from codemode_runtime import wire, zygote_wire
-from codemode_runtime.frames import FrameRefused, encode_frame
+from codemode_runtime.frames import FrameRefused, frame_parts
 from codemode_runtime.zygote_wire import Flavour, FromZygote, Setup, ToZygote
 
 from codemode.channel import Channel
@@ -110,10 +110,10 @@ class Zygote:
         self._doomed[child.token] = self._loop.call_later(_REAP_SECONDS, self._keeper.kill)
 
     def _hand_over(self, order: _Order) -> None:
-        self._channel.send(encode_frame(wire.encode(order.spawn)), order.connection)
+        self._channel.send(frame_parts(wire.encode(order.spawn)), order.connection)
 
     def _send(self, message: ToZygote) -> None:
-        self._channel.send(encode_frame(wire.encode(message)))
+        self._channel.send(frame_parts(wire.encode(message)))
 
     def _on_message(self, head: bytes) -> None:
         message: FromZygote = zygote_wire.read_zygote(head)

@@ -36,6 +36,8 @@ def _read_text(file: str) -> str:
             data = opened.read(_LARGEST_FILE + 1)
     except OSError as error:
         raise ConfigError(file, f"cannot be read: {error.strerror or error}.") from None
+    except ValueError as error:  # a name that no file can have
+        raise ConfigError(file, f"cannot be read: {error}.") from None
     if len(data) > _LARGEST_FILE:
         raise ConfigError(file, f"is larger than {_LARGEST_FILE} bytes.")
     try:

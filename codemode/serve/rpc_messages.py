@@ -24,7 +24,7 @@ T = TypeVar("T")
 _NO_PARAMS = Raw(b"{}")
 # How a message begins that is too long to be read: with its id, as the encoders of most languages write it.
 _HEAD = re.compile(
-    rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(-?\d{1,18}|"[\w.:-]{1,100}")\s*,\s*"(\w+)"'
+    rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(-?(?:0|[1-9]\d{0,17})|"[\w.:-]{1,100}")\s*,\s*"(\w+)"'
 )
 _SHAPES = "a message has a method, and an id if it wants an answer; or an id with a result or an error"
 

@@ -69,7 +69,9 @@ class OpenDelta:
         self._rest.read_into(into)
 
 
-def open_delta(data: bytes, build_id: str, max_memory: int = MAX_MEMORY) -> OpenDelta:
+def open_delta(
+    data: bytes | bytearray | memoryview, build_id: str, max_memory: int = MAX_MEMORY
+) -> OpenDelta:
     """Raises DeltaRefused for anything that `encode` did not make for this build."""
     if len(data) < _HEADER.size:
         raise DeltaRefused("too short")

@@ -2,7 +2,8 @@
 
 A frame is two 32-bit lengths, a JSON head and a binary tail (deltas and long lookups travel as they are).
 Lengths are checked against the receiver's caps before anything is kept, so that a peer cannot make the other
-side allocate by announcing. What the head says is wire.py's concern.
+side allocate by announcing. A large tail is not copied on its way: new memory costs more than what is done
+with it. What the head says is wire.py's concern.
 """
 
 from __future__ import annotations
@@ -14,6 +15,11 @@ _LENGTHS = struct.Struct("<II")
 HEADER_BYTES = _LENGTHS.size
 MAX_HEAD = 64 << 20
 MAX_TAIL = 320 << 20  # the largest snapshot that can be configured, and some
+
+
+LARGE_TAIL = 128 << 10
+
+Data = bytes | bytearray | memoryview
 
 
 class FrameRefused(Exception):
@@ -30,43 +36,85 @@ class FrameTooLarge(Exception):
 
 class Frame(NamedTuple):
     head: bytes
-    tail: bytes
+    tail: Data
 
 
-def encode_frame(head: bytes, tail: bytes = b"") -> bytes:
+def encode_frame(head: bytes, tail: Data = b"") -> bytes:
+    return b"".join(frame_parts(head, tail))
+
+
+def frame_parts(head: bytes, tail: Data = b"") -> list[Data]:
+    """The same to be sent piece by piece: a large tail as it lies. Raises FrameTooLarge."""
     if len(head) > MAX_HEAD or len(tail) > MAX_TAIL:
         raise FrameTooLarge(f"a frame of {len(head)} + {len(tail)} bytes")
-    return b"".join((_LENGTHS.pack(len(head), len(tail)), head, tail))
+    lengths = _LENGTHS.pack(len(head), len(tail))
+    return [lengths + head, tail] if len(tail) >= LARGE_TAIL else [b"".join((lengths, head, tail))]
 
 
 class FrameReader:
-    """Collects received bytes and gives back whole frames. Its caps may be changed between frames."""
+    """Collects received bytes and gives back whole frames. Its caps may be changed between frames.
 
-    __slots__ = ("_buffer", "max_head", "max_tail")
+    Either `feed` it, or receive into `space` where there is one, and then say how much with `filled`.
+    """
+
+    __slots__ = ("_buffer", "_filled", "_head", "_tail", "max_head", "max_tail")
 
     def __init__(self, max_head: int = MAX_HEAD, max_tail: int = MAX_TAIL) -> None:
         self.max_head = max_head
         self.max_tail = max_tail
         self._buffer = bytearray()
+        self._head = b""
+        self._tail: bytearray | None = None  # a large one, as far as it has come
+        self._filled = 0
 
     @property
     def is_mid_frame(self) -> bool:
-        return bool(self._buffer)
+        return bool(self._buffer) or self._tail is not None
+
+    @property
+    def space(self) -> memoryview | None:
+        """Where the rest of a large tail belongs."""
+        return None if self._tail is None else memoryview(self._tail)[self._filled :]
+
+    def filled(self, count: int) -> list[Frame]:
+        """So much was received into `space`."""
+        assert self._tail is not None
+        self._filled += count
+        if self._filled < len(self._tail):
+            return []
+        frame, self._tail = Frame(self._head, self._tail), None
+        return [frame]
 
     def feed(self, data: bytes) -> list[Frame]:
         """Every frame that `data` completes. Raises FrameRefused for lengths over the caps."""
-        buffer = self._buffer
-        buffer += data
         frames: list[Frame] = []
-        while len(buffer) >= HEADER_BYTES:
-            head_len, tail_len = _LENGTHS.unpack_from(buffer)
-            if head_len > self.max_head or tail_len > self.max_tail:
-                raise FrameRefused(f"a frame of {head_len} + {tail_len} bytes was announced")
-            middle = HEADER_BYTES + head_len
-            end = middle + tail_len
-            if len(buffer) < end:
-                break
-            with memoryview(buffer) as view:
-                frames.append(Frame(bytes(view[HEADER_BYTES:middle]), bytes(view[middle:end])))
-            del buffer[:end]
+        if self._tail is not None:
+            own = data[: len(self._tail) - self._filled]
+            self._tail[self._filled : self._filled + len(own)] = own
+            frames += self.filled(len(own))
+            data = data[len(own) :]
+        self._buffer += data
+        while (frame := self._next()) is not None:
+            frames.append(frame)
         return frames
+
+    def _next(self) -> Frame | None:
+        buffer = self._buffer
+        if len(buffer) < HEADER_BYTES:
+            return None
+        head_len, tail_len = _LENGTHS.unpack_from(buffer)
+        if head_len > self.max_head or tail_len > self.max_tail:
+            raise FrameRefused(f"a frame of {head_len} + {tail_len} bytes was announced")
+        middle = HEADER_BYTES + head_len
+        end = middle + tail_len
+        if len(buffer) >= end:
+            with memoryview(buffer) as view:
+                frame = Frame(bytes(view[HEADER_BYTES:middle]), bytes(view[middle:end]))
+            del buffer[:end]
+            return frame
+        if tail_len >= LARGE_TAIL and len(buffer) >= middle:
+            self._head = bytes(buffer[HEADER_BYTES:middle])
+            self._tail, self._filled = bytearray(tail_len), len(buffer) - middle
+            self._tail[: self._filled] = buffer[middle:]
+            buffer.clear()
+        return None

@@ -128,7 +128,7 @@ class Guest:
         patch = self._instance.read(patch_at, patch_len)
         return deltas.encode(self._instance.size(), patch, extents, self._build_id)
 
-    def restore(self, delta: bytes, limits: Limits) -> None:
+    def restore(self, delta: bytes | bytearray | memoryview, limits: Limits) -> None:
         """Puts a captured state into this fresh VM. Raises DeltaRefused, or MemoryError over the limit."""
         found = deltas.open_delta(delta, self._build_id)
         self._instance.grow_to(found.memory_bytes)

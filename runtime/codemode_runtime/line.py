@@ -10,7 +10,7 @@ from __future__ import annotations
 import socket
 import time
 
-from codemode_runtime.frames import Frame, FrameReader, encode_frame
+from codemode_runtime.frames import Data, Frame, FrameReader, frame_parts
 
 _CHUNK = 64 << 10
 _QUICK_SECONDS = 200e-6
@@ -24,14 +24,22 @@ class Line:
         self._reader = FrameReader()
         self._frames: list[Frame] = []
 
-    def send(self, head: bytes, tail: bytes = b"") -> None:
+    def send(self, head: bytes, tail: Data = b"") -> None:
         """Raises FrameTooLarge before anything is sent, OSError if the host is gone."""
-        self._connection.sendall(encode_frame(head, tail))
+        for part in frame_parts(head, tail):
+            self._connection.sendall(part)
         self._sent_at = time.perf_counter()
 
     def receive(self, *, soon: bool = False) -> Frame | None:
         """The next frame; None when the host has closed its end. `soon`: it may come at once."""
         while not self._frames:
+            space = self._reader.space
+            if space is not None:
+                count = self._connection.recv_into(space)
+                if not count:
+                    return None
+                self._frames = self._reader.filled(count)
+                continue
             data = self._look() if soon and self._is_quick else None
             if data is None:
                 data = self._connection.recv(_CHUNK)
@@ -54,8 +62,8 @@ class Line:
 class Nowhere:
     """A line without another end, for rehearsals: what is sent is encoded and dropped."""
 
-    def send(self, head: bytes, tail: bytes = b"") -> None:
-        encode_frame(head, tail)
+    def send(self, head: bytes, tail: Data = b"") -> None:
+        frame_parts(head, tail)
 
     def receive(self, *, soon: bool = False) -> Frame | None:  # noqa: ARG002 - a line's shape
         return None

@@ -31,4 +31,4 @@ class OfferedDescriptor:
         answer = wire.read_as_worker(frame.head)
         if not isinstance(answer, wire.LookupAnswer):
             raise FrameRefused("the host did not answer the lookup")
-        return frame.tail if answer.found else None
+        return bytes(frame.tail) if answer.found else None

@@ -289,8 +289,8 @@ def read_worker(head: bytes) -> FromWorker:
 
 
 def _check_values(message: FromWorker) -> None:
-    """What goes into a result unread must decode when somebody reads it: a number of 5,000 digits is JSON, and
-    yet no decoder takes it."""
+    """What goes into a result unread must decode when somebody reads it: a number of 5,000 digits is JSON,
+    and yet no decoder takes it."""
     if isinstance(message, Done):
         decode_value(message.result.value)
     if isinstance(message, Done | Idle | Failed | Stopped | Interrupted):

@@ -18,7 +18,7 @@ from codemode_runtime import guest as guests
 from codemode_runtime import wire
 from codemode_runtime.compile import SourceError, prepare
 from codemode_runtime.delta import DeltaRefused
-from codemode_runtime.frames import FrameRefused
+from codemode_runtime.frames import Data, FrameRefused
 from codemode_runtime.guest import Guest
 from codemode_runtime.line import Line, Nowhere
 from codemode_runtime.offered import OfferedDescriptor
@@ -69,7 +69,7 @@ class Worker:
         self._guest.close()
         self._line = line
 
-    def _obey(self, order: wire.ToWorker, tail: bytes) -> None:
+    def _obey(self, order: wire.ToWorker, tail: Data) -> None:
         match order:
             case wire.Start() as start:
                 self._start(start)
@@ -114,7 +114,7 @@ class Worker:
         self._exact_positions = prepared.exact_positions
         self._compute(lambda: self._guest.start(prepared.code), prepare_us=_micros_since(began))
 
-    def _resume(self, resume: wire.Resume, delta: bytes) -> None:
+    def _resume(self, resume: wire.Resume, delta: Data) -> None:
         self._begin(resume.limits, resume.budget_ms, resume.offer)
         began = time.perf_counter_ns()
         try:

@@ -8,7 +8,15 @@ import msgspec
 import pytest
 from codemode_runtime import wire
 from codemode_runtime.depth import MAX_DEPTH, exceeds_depth
-from codemode_runtime.frames import MAX_HEAD, Frame, FrameReader, FrameRefused, FrameTooLarge, encode_frame
+from codemode_runtime.frames import (
+    LARGE_TAIL,
+    MAX_HEAD,
+    Frame,
+    FrameReader,
+    FrameRefused,
+    FrameTooLarge,
+    encode_frame,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
@@ -30,6 +38,27 @@ def test_frames_arrive_whole_however_the_bytes_are_cut(
         found += reader.feed(stream[start:end])
     assert found == [Frame(head, tail) for head, tail in parts]
     assert not reader.is_mid_frame
+
+
+@given(st.lists(st.integers(-2, 2), min_size=1, max_size=3), st.lists(st.integers(1, 200_000), max_size=6))
+def test_a_large_tail_arrives_whole_fed_or_received_in_place(sizes: list[int], chunks: list[int]) -> None:
+    parts = [(b"head %d" % at, bytes([at]) * (LARGE_TAIL + size)) for at, size in enumerate(sizes)]
+    stream = memoryview(b"".join(encode_frame(head, tail) for head, tail in parts))
+    reader, in_place = FrameReader(), FrameReader()
+    found: list[Frame] = []
+    placed: list[Frame] = []
+    for chunk in (*chunks, *[100_000] * 8):
+        now, stream = bytes(stream[:chunk]), stream[chunk:]
+        found += reader.feed(now)
+        while now and (space := in_place.space) is not None:
+            count = min(len(space), len(now))
+            space[:count] = now[:count]
+            placed += in_place.filled(count)
+            now = now[count:]
+        placed += in_place.feed(now)
+    assert found == placed == [Frame(head, tail) for head, tail in parts]
+    assert not reader.is_mid_frame
+    assert not in_place.is_mid_frame
 
 
 @pytest.mark.parametrize(("head", "tail"), [(MAX_HEAD + 1, 0), (1 << 30, 0), (0, 1), (2, 0xFFFFFFFF)])
