@@ -28,7 +28,24 @@ class FunctionTool(Tool, Generic[P, R]):
 
 
 @overload
-def tool(function: Callable[P, R], /) -> FunctionTool[P, R]: ...
+def tool(
+    function: Callable[P, R],
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    parameters: Schema | None = None,
+    returns: Schema | None = None,
+    label: str | None = None,
+    source: Source = "openclaw",
+    owner: str = "core",
+    read_only: bool = False,
+    destructive: bool = False,
+    idempotent: bool = False,
+    requires_approval: bool = False,
+    timeout_ms: int | None = None,
+    concurrency: int | None = None,
+) -> FunctionTool[P, R]: ...
 @overload
 def tool(
     *,
@@ -60,12 +77,11 @@ def tool(
     concurrency: int | None = None,
     **words: Any,
 ) -> Any:
-    """Use as `@tool` or `@tool(name=…, read_only=True, …)`. Raises ToolDefinitionError.
+    """Use as `@tool`, `@tool(name=…, read_only=True, …)` or `tool(function, name=…)`.
 
-    Arguments arrive under the parameters' names, converted to their types. A sync function runs in a thread.
+    Raises ToolDefinitionError. Arguments arrive under the parameters' names, converted to their types. A sync
+    function runs in a thread.
     """
-    if function is not None:
-        return make_tool(function, local_names=_names_where_called())
     hints = ToolHints(
         read_only,
         destructive,
@@ -74,7 +90,8 @@ def tool(
         _DEFAULTS.timeout_ms if timeout_ms is None else timeout_ms,
         _DEFAULTS.concurrency if concurrency is None else concurrency,
     )
-    return partial(make_tool, hints=hints, local_names=_names_where_called(), **words)
+    make = partial(make_tool, hints=hints, local_names=_names_where_called(), **words)
+    return make if function is None else make(function)
 
 
 def make_tool(

@@ -278,3 +278,13 @@ def test_a_tool_keeps_its_schema_when_the_original_is_changed() -> None:
     schema["properties"]["late"] = {}
 
     assert made.parameters == {"type": "object", "properties": {}}
+
+
+def test_a_function_can_be_made_a_tool_in_one_call_with_words_and_hints() -> None:
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    made = tool(add, name="plus", description="Adds.", read_only=True, owner="maths", source="plugin")
+
+    assert (made.id, made.description, made.hints.read_only) == ("plugin:maths:plus", "Adds.", True)
+    assert made(1, 2) == 3
