@@ -14,10 +14,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types imports check image bench parts fuzz wheel clean
+.PHONY: help demo test lint format types imports check image bench parts fuzz fuzz-atheris soak wheel clean
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: image  ## a program is suspended, its engine killed, and a new engine goes on with it
 	@$(BIN)/python examples/demo.py
@@ -50,6 +50,15 @@ bench: image  ## this engine beside its peers, into docs/benchmarks.md; a first 
 parts: image  ## benchmarks of single parts; one of them: make parts ARGS=bench/bench_guest.py
 	@for file in $(or $(ARGS),$(sort $(wildcard bench/bench_*.py))); do \
 		echo "== $$file" && $(BIN)/python $$file || exit 1; done
+
+fuzz: image  ## every fuzzer for 30 s; one of them: make fuzz ARGS="programs --seconds 600"
+	@$(BIN)/python -m tests.fuzz $(ARGS)
+
+fuzz-atheris: $(READY)  ## the pure decoders, guided by coverage (installs atheris into .cache)
+	@$(BIN)/python -m tests.fuzz.with_atheris $(ARGS)
+
+soak: image  ## mixed load for 30 minutes: nothing may grow or get slower
+	@$(BIN)/python -m tests.e2e.soak $(ARGS)
 
 wheel: $(READY)  ## dist/codemode-*-py3-none-any.whl, with the guest image inside
 	@$(BIN)/python -m pip wheel --no-deps --wheel-dir dist .

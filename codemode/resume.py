@@ -8,11 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
 
 import msgspec
 from codemode_runtime.shapes import Settlement
-from codemode_snapshots import EnvelopeRefused, NotClaimed, RunMeta, SnapshotError, StoreFull, StoreUnavailable
+from codemode_snapshots import (
+    EnvelopeRefused,
+    NotClaimed,
+    RunMeta,
+    SnapshotError,
+    StoreFull,
+    StoreUnavailable,
+)
 from codemode_snapshots import Settlement as Recorded
 
 from codemode.admission import Admission
@@ -25,6 +33,7 @@ from codemode.runs import Run, RunState, Work
 from codemode.suspension import Held, Opened, now_ms
 from codemode.worker_errors import SupervisorError
 
+_log = logging.getLogger("codemode.engine")
 _ENDS = {"snapshot_expired": RunState.EXPIRED, "aborted": RunState.ABORTED}
 _LEAST_BUDGET_MS = 100  # for a program whose call settled at the end of the waiting
 
@@ -123,6 +132,9 @@ class Resumption:
     async def _open(self, run: Run) -> Opened | Failed:
         """Claims the snapshot, so that nobody else resumes it, and opens it."""
         try:
+            if run.claim is not None:
+                await self._suspensions.release(run.claim)
+                run.claim = None
             meta = await self._suspensions.find(run.id)
             if not isinstance(meta, RunMeta):
                 return await self._gone(run, _lost(run) if meta is None else ended(meta.ending))
@@ -242,7 +254,11 @@ class Resumption:
         run.is_frozen = True
         run.late = [(c.id, c.status, c.ms, c.bytes_out) for c in telemetry.calls if c.status != "pending"]
         run.shrink()
-        await self._suspensions.release(opened.claim)
+        try:
+            await self._suspensions.release(opened.claim)
+        except StoreUnavailable as error:
+            run.claim = opened.claim  # still ours, so the next wait gives it back first
+            _log.warning("run %s could not be put back: %s", run.id, error)
         has_approval = any(call.approval is not None for call in pending)
         return Waiting(run.id, "approval" if has_approval else "pending_tools", pending, (), telemetry)
 

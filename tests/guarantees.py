@@ -98,4 +98,6 @@ GUARANTEES: dict[str, str] = {
     "transcript-keeps-calls": "The transcript keeps control calls and shows nested calls under their parent.",
     "trajectory-is-redacted": "By default a trajectory holds shapes and no values.",
     "debug-log-is-discreet": "The debug log holds no programs, inputs, results, outputs or environment.",
+    # hostile programs
+    "hostile-programs-end-as-promised": "Each hostile program has its verdict, straight and suspended.",
 }

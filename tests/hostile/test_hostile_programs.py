@@ -23,6 +23,7 @@ def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
         made.close()
 
 
+@pytest.mark.guarantee("hostile-programs-end-as-promised")
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_a_hostile_program_ends_as_its_header_says_straight_and_suspended(
     arena: Arena, program: HostileProgram

@@ -1,0 +1,109 @@
+"""What a host says, as bytes, to a real confined worker: it answers, or its process ends by itself.
+
+The host is trusted, so a worker need not understand rubbish; but it must not hang with it, nor be ended by a
+signal, and its zygote must go on making workers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+from functools import cache
+from random import Random
+from typing import Any
+
+import msgspec
+from codemode_runtime import wire
+from codemode_runtime.frames import encode_frame
+from codemode_runtime.shapes import Limits
+from msgspec import Raw
+
+from codemode.supervisor import Supervisor, SupervisorSettings
+from codemode.worker_errors import Aborted, ProtocolViolation, WorkerLost
+from codemode.workers import Worker
+from tests.control.harness import Offering, until, value_of
+from tests.fuzz.mutation import change_bytes, change_json, encode_json, rubbish
+from tests.fuzz.runner import Subject
+
+_PATIENCE_SECONDS = 30.0
+_BUDGET_MS = 200
+
+
+@cache
+def orders() -> tuple[bytes, ...]:
+    limits, offer = Limits(), wire.Offer(False, True, (wire.Answer(1, "echo", Raw(b'"id"')),))
+    settled = (wire.Settled(1, False, Raw(b'{"a": 1}')), wire.Settled(2, True, Raw(b'{"message": "no"}')))
+    program = "const r = await tools.call('echo', 1); return [r, await tools.call('x')]"
+    return tuple(
+        wire.encode(order)
+        for order in (
+            wire.Start(program, "javascript", limits, _BUDGET_MS, offer),
+            wire.Start("return 1 as any", "typescript", limits, _BUDGET_MS, offer),
+            wire.Resume(limits, _BUDGET_MS, offer, settled),
+            wire.Deliver(settled),
+            wire.Capture(1 << 20),
+            wire.Reset(),
+            wire.LookupAnswer(True),
+        )
+    )
+
+
+class WorkerOrders:
+    """An input is what a host writes to the socket of one fresh worker."""
+
+    def __init__(self, loop: asyncio.Runner, supervisor: Supervisor) -> None:
+        self._loop = loop
+        self._supervisor = supervisor
+
+    def make(self, dice: Random) -> bytes:
+        stream: list[bytes] = [encode_frame(orders()[0])] if dice.random() < 0.5 else []
+        for _ in range(dice.randrange(1, 4)):
+            head = dice.choice(orders())
+            if dice.random() < 0.7:
+                value: Any = change_json(dice, msgspec.json.decode(head))
+                head = encode_json(dice, value)
+            stream.append(encode_frame(head, dice.choice((b"", b"", rubbish(dice)))))
+        data = b"".join(stream)
+        return change_bytes(dice, data, stream) if dice.random() < 0.3 else data
+
+    def check(self, data: bytes) -> None:
+        self._loop.run(self._check(data))
+
+    async def _check(self, data: bytes) -> None:
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            with await self._supervisor.lease() as worker:
+                status = await _say(worker, data)
+            # a status is there if it ended by itself: a worker that fails does so with a traceback
+            assert status is None or status >= 0, f"the worker was ended by signal {-status}"
+            assert await value_of(self._supervisor, "return 6 * 7") == 42
+
+
+async def _say(worker: Worker, data: bytes) -> int | None:
+    """Sends the bytes, then asks for something proper; the exit status if the worker has not survived."""
+    channel = worker._channel  # pyright: ignore[reportPrivateUsage] - to break the rules of frames
+    await until(lambda: worker.pid)
+    channel.send([data])
+    try:
+        await worker.start("return 1", "javascript", Limits(), _BUDGET_MS, Offering())
+    except WorkerLost as lost:
+        return lost.status
+    except (ProtocolViolation, Aborted):
+        return None
+    return None
+
+
+@contextmanager
+def worker_orders() -> Generator[Subject]:
+    with asyncio.Runner() as loop:
+        supervisor = loop.run(_open())
+        try:
+            yield WorkerOrders(loop, supervisor)
+        finally:
+            loop.run(supervisor.close())
+
+
+async def _open() -> Supervisor:
+    supervisor = Supervisor(SupervisorSettings(warm=2, grace_ms=100))
+    await supervisor.start()
+    return supervisor
