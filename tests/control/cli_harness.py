@@ -111,6 +111,11 @@ class Terminal:
         return bool(data)
 
 
+def _own_environment() -> dict[str, str]:
+    """Without the size of whatever terminal the tests were started in: it would win over the pty's own."""
+    return {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+
+
 @contextlib.contextmanager
 def terminal(*arguments: str | Path, columns: int = 100, rows: int = 30, **env: str) -> Generator[Terminal]:
     leader, follower = pty.openpty()
@@ -120,7 +125,7 @@ def terminal(*arguments: str | Path, columns: int = 100, rows: int = 30, **env: 
         stdin=follower,
         stdout=follower,
         stderr=follower,
-        env={**os.environ, "TERM": "xterm", **env},
+        env={**_own_environment(), "TERM": "xterm", **env},
         start_new_session=True,
         preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # so that Ctrl-C is a signal
     )
