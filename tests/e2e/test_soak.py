@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.soak import JOBS, ROOM, Report, Wrong, soak
 
 FLAT: dict[str, int] = dict.fromkeys(ROOM, 10)
-SECONDS = float(os.environ.get("CODEMODE_SOAK_SECONDS", "20"))
+SECONDS = float(os.environ.get("CODEMODE_SOAK_SECONDS", "60"))
 
 
 @pytest.mark.usefixtures("leaves_nothing")
