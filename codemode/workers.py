@@ -27,6 +27,8 @@ from codemode.worker_errors import Aborted, ProtocolViolation, SupervisorError, 
 # For what is no computing of a guest and has no budget: captures.
 _PATIENCE_SECONDS = 30.0
 _CLOSE_SECONDS = 0.001
+# The guest counts output and stops a program that makes too much; this only catches a worker that lies.
+_OUTPUT_SLACK = 2
 _OUTCOMES = (
     wire.Idle,
     wire.Done,
@@ -84,6 +86,7 @@ class Worker:
         self._descriptor: RunDescriptor | None = None
         self._alarm: asyncio.TimerHandle | None = None  # one for the leg, or for what is delivered after it
         self._is_computing = False
+        self._output_left = 0
         self._is_starting = True
         self._is_suspect = False
         self._fault: SupervisorError | None = None
@@ -188,6 +191,7 @@ class Worker:
         if limits.memory_bytes > self._memory_bytes:
             raise ValueError(f"a heap of {limits.memory_bytes} bytes: workers have {self._memory_bytes}")
         self._descriptor = descriptor
+        self._output_left = _OUTPUT_SLACK * limits.output_bytes
         self._alarm = self._loop.call_later(budget_ms / 1000 + self._grace, self._on_overdue)
 
     async def _compute(self, message: wire.ToWorker) -> wire.Outcome:
@@ -204,6 +208,9 @@ class Worker:
         if not isinstance(outcome, _OUTCOMES):
             raise self._break(ProtocolViolation("the worker answered with no outcome"))
         self._is_suspect = isinstance(outcome, _SUSPECT)
+        self._output_left -= _output_of(outcome)
+        if self._output_left < 0:
+            raise self._break(ProtocolViolation("the worker sent more output than a program may make"))
         return outcome
 
     def _send(self, message: wire.ToWorker, tail: Data = b"") -> None:
@@ -288,6 +295,21 @@ class Worker:
         if self._reply is not None and not self._reply.done():
             assert self._fault is not None
             self._reply.set_exception(self._fault)
+
+
+def _output_of(outcome: wire.Outcome) -> int:
+    if isinstance(outcome, wire.Refused | wire.RestoreRefused):
+        return 0
+    size = len(outcome.result.value) if isinstance(outcome, wire.Done) else 0
+    for message in outcome.messages:
+        match message:
+            case wire.Text(text):
+                size += len(text)
+            case wire.Json(value):
+                size += len(value)
+            case _:
+                pass
+    return size
 
 
 def _pack(settlements: Sequence[Settlement]) -> tuple[wire.Settled, ...]:

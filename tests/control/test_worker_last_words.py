@@ -10,7 +10,7 @@ from codemode_runtime.frames import encode_frame
 from codemode_runtime.shapes import Limits
 from msgspec import Raw
 
-from codemode.worker_errors import WorkerLost
+from codemode.worker_errors import SupervisorError, WorkerLost
 from codemode.workers import Worker
 from tests.control.engine_harness import run
 
@@ -35,7 +35,7 @@ class NoDescriptor:
     def lookup(self, kind: object, key: str) -> bytes | None: ...
 
 
-async def outcome_of(last_words: bytes) -> wire.Outcome | WorkerLost:
+async def outcome_of(last_words: bytes) -> wire.Outcome | SupervisorError:
     """Of a worker that sends this and ends, and whose end the host hears of first."""
     owner = Owner()
     ours, theirs = socket.socketpair()
@@ -48,8 +48,8 @@ async def outcome_of(last_words: bytes) -> wire.Outcome | WorkerLost:
     worker.exited(0)  # before the loop has looked at the socket
     try:
         return await leg
-    except WorkerLost as lost:
-        return lost
+    except SupervisorError as error:
+        return error
     finally:
         worker.release()
         assert owner.exited == [0]
@@ -66,3 +66,12 @@ def test_half_an_answer_is_none() -> None:
     said = wire.Interrupted(Raw(b"[]"), wire.Spent(), exact_positions=True)
     outcome = run(lambda: outcome_of(encode_frame(wire.encode(said))[:-1]))
     assert isinstance(outcome, WorkerLost)
+
+
+def test_a_worker_that_sends_more_output_than_its_program_may_make_is_not_believed() -> None:
+    allowed = Limits().output_bytes
+    for size, kind in ((allowed, wire.Idle), (3 * allowed, SupervisorError)):
+        sent = Raw(b'[{"type":"text","text":"%s"}]' % (b"x" * size))
+        said = wire.Idle(sent, wire.Spent(), True, False, 1, 0, 0)
+        outcome = run(lambda said=said: outcome_of(encode_frame(wire.encode(said))))
+        assert isinstance(outcome, kind)
