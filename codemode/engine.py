@@ -29,6 +29,7 @@ from codemode.leg import Leg, Services
 from codemode.live import LiveRuns
 from codemode.meter import RunMeter, Tally
 from codemode.nested import NestedWork
+from codemode.policy import read_allow
 from codemode.report import describe_run, stats_of
 from codemode.resume import Resumption
 from codemode.runs import Run, new_run_id
@@ -162,7 +163,7 @@ class Engine:
     ) -> PreparedRun:
         """What the model is shown for one run of its agent: exec and wait, bound to this engine and to this
         scope; or, with code mode off, the tools as they are."""
-        own, allowed = tuple(as_tools(tools)), None if allow is None else tuple(allow)
+        own, allowed = tuple(as_tools(tools)), read_allow(allow)
         if disable_tools or allowed == ():
             return PreparedRun(False, (), None)  # no tools on purpose
         await self._admission.prepare()
@@ -205,7 +206,7 @@ class Engine:
         if not self._is_open or self._start_failure is not None:
             return self._start_failure or failed("aborted", "The engine is closed.")
         await self._admission.prepare()
-        own, allowed = tuple(as_tools(tools)), None if allow is None else tuple(allow)
+        own, allowed = tuple(as_tools(tools)), read_allow(allow)
         environment = self._admission.environment(own, agent, provider, model, allowed)
         run = Run(new_run_id(), scope, environment, RunMeter(self._tally))
         run.host_context, run.variables = context, contextvars.copy_context()
@@ -370,7 +371,7 @@ class Engine:
 
     def health(self) -> Health:
         """healthy, degraded or unavailable, and why: as far as it is known. Awaited, everything is probed."""
-        return self._doctor.look(self._is_open, self._start_failure)
+        return self._doctor.look(lambda: (self._is_open, self._start_failure))
 
     async def runs(self, session: str | None = None) -> list[dict[str, Any]]:
         """The suspended runs, oldest first: of one session, or all."""

@@ -59,14 +59,14 @@ class Doctor:
         self._suspensions = suspensions
         self._mcp = mcp
 
-    def look(self, is_open: bool, start_failure: Failed | None) -> Health:
-        """What is known without asking anybody."""
-        blocked = _blocked(is_open, start_failure)
+    def look(self, state: Callable[[], tuple[bool, Failed | None]]) -> Health:
+        """What is known without asking anybody. `state`: whether the engine is open, and what stopped it."""
+        blocked = _blocked(*state())
         known = [blocked or Check("workers"), *self._common()]
 
         async def probe() -> Health:
-            if blocked is not None:
-                return self.look(is_open, start_failure)
+            if _blocked(*state()) is not None:  # now, which may be long after it was asked for
+                return self.look(state)
             probes = (self._probe_workers(), self._probe_store(), self._mcp.probe(_PATIENCE_SECONDS))
             workers, store, _ = await asyncio.gather(*probes)
             return Health(self._report([workers, store, *self._common()]), probe)

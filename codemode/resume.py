@@ -24,6 +24,7 @@ from codemode_snapshots import (
 from codemode_snapshots import Settlement as Recorded
 
 from codemode.admission import Admission
+from codemode.config import ConfigError
 from codemode.contract import CodeModeResult, Failed, Waiting, failed
 from codemode.executor import Decision
 from codemode.inputs import InputRefused, unknown_run
@@ -178,10 +179,11 @@ class Resumption:
         memory = run.thaw(opened.state, self._tally)
         try:
             self._admission.readmit(run)
-        except InputRefused as refused:
+        except (InputRefused, ConfigError) as refused:
             run.is_foreign = True  # it stays as it is, for an engine that has what it needs
             await self._suspensions.release(opened.claim)
-            return failed(refused.code, str(refused))
+            code = refused.code if isinstance(refused, InputRefused) else "invalid_config"
+            return failed(code, str(refused))
         run.is_adopted = False
         run.seq = max((s.seq for s in opened.settlements), default=0)
         run.settled.extend(Settlement(id, json, rejected) for id, rejected, json in memory.settled)

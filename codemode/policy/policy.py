@@ -12,6 +12,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from codemode.config import ConfigError
+from codemode.config.rules import shown
 from codemode.policy.rules import Matcher, PolicySection, Subject, Vocabulary, read_policy, subject_of
 from codemode.tools import Tool
 
@@ -37,10 +39,22 @@ class Resolution(Struct, frozen=True):
     explanations: tuple[Explanation, ...]  # of every tool given, in the same order
 
 
+def read_allow(allow: Sequence[str] | None) -> tuple[str, ...] | None:
+    """A run's own allowlist; None where it has none. Raises ConfigError."""
+    if isinstance(allow, str):
+        raise ConfigError("allow", f"must be a list of names, not {shown(allow)}.")
+    return None if allow is None else tuple(allow)
+
+
 def narrow(resolution: Resolution, allow: Sequence[str]) -> Resolution:
-    """What a run's own allowlist leaves of it: below every policy, and only for that run."""
-    left = Policy({"allow": list(allow)}).resolve(resolution.tools)
-    return Resolution(left.tools, resolution.warnings + left.warnings, resolution.explanations)
+    """What a run's own allowlist leaves of it: below every policy, and only for that run.
+
+    Where it names nothing that is there, nothing is left: unlike a policy's, it is never ignored.
+    """
+    matcher = read_policy({"allow": list(allow)})[0].allow
+    assert matcher is not None, "an allowlist was given"
+    left = tuple(tool for tool in resolution.tools if matcher.rule_for(subject_of(tool)) is not None)
+    return Resolution(left, resolution.warnings, resolution.explanations)
 
 
 class Policy:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from codemode import Engine
+from codemode import ConfigError, Engine
 from codemode.contract import CodeModeResult, Waiting
 from tests.control.tool_samples import make
 
@@ -50,3 +50,33 @@ def test_a_runs_own_tools_can_be_given_again_after_a_restart(tmp_path: Path) -> 
 
     assert result.status == "completed"
     assert result.value is True
+
+
+@pytest.mark.parametrize("allow", [["raed"], ["plugin:gone:tool"], []])
+def test_an_allowlist_of_a_run_that_names_nothing_leaves_nothing(allow: list[str]) -> None:
+    async def scenario() -> CodeModeResult:
+        async with Engine([READ, SHELL]) as engine:
+            return await engine.exec("return ALL_TOOLS.length", allow=allow)
+
+    result = asyncio.run(scenario())
+    assert result.status == "completed"
+    assert result.value == 0
+
+
+def test_a_text_is_no_allowlist() -> None:
+    with pytest.raises(ConfigError, match="must be a list of names"):
+        asyncio.run(Engine([READ]).prepare(allow="read"))
+
+
+def test_own_tools_that_clash_after_a_restart_are_refused_and_the_run_stays(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+
+    async def scenario() -> tuple[CodeModeResult, CodeModeResult]:
+        async with Engine([READ], store=path) as engine:
+            run_id = await suspended(engine, "await yield_control(); return 7")
+        async with Engine([READ], store=path) as engine:
+            return await engine.wait(run_id, tools=[make("read")]), await engine.wait(run_id, tools=[OWN])
+
+    clash, result = asyncio.run(scenario())
+    assert (clash.status, result.status) == ("failed", "completed")
+    assert clash.to_dict()["code"] == "invalid_config"

@@ -115,7 +115,7 @@ def test_a_layer_of_confinement_that_is_missing_is_named() -> None:
         async with Supervisor(settings) as supervisor:
             limits = store_limits(load_config(True), EngineSettings())
             doctor = Doctor(supervisor, Suspensions(None, limits, None), McpBridge(None, nobody))
-            return doctor.look(True, None)
+            return doctor.look(lambda: (True, None))
 
     found = run(scenario)
     assert found["status"] == "degraded"
@@ -234,3 +234,14 @@ def test_an_engine_that_is_not_open_is_unavailable_and_probes_nothing() -> None:
 
     for found in run(scenario):
         assert (found["status"], found["reasons"][0]) == ("unavailable", "workers: the engine is not started")
+
+
+def test_health_that_is_awaited_after_the_engine_was_closed_says_so() -> None:
+    async def scenario() -> tuple[str, str]:
+        engine = Engine()
+        await engine.start()
+        asked = engine.health()
+        await engine.close()
+        return asked["status"], (await asked)["status"]
+
+    assert asyncio.run(scenario()) == ("healthy", "unavailable")
