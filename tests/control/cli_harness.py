@@ -27,6 +27,7 @@ TOOLS = str(Path(__file__).with_name("cli_tools.py"))
 COMMAND = Path(sys.executable).with_name("codemode")
 PATIENCE_SECONDS = 30.0
 CONTROL_C = "\x03"
+_PRESSES = 10
 _SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
 
@@ -86,11 +87,18 @@ class Terminal:
 
     def wait_for(self, pattern: str) -> str:
         """Until it shows up, after what was waited for before; control sequences do not count."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while (found := re.compile(pattern).search(self.text, self._seen)) is None:
-            assert self._read(deadline), f"{pattern!r} did not come:\n{self.text[-3000:]}"
-        self._seen = found.end()
-        return found[0]
+        found = self._look_for(pattern, PATIENCE_SECONDS)
+        assert found is not None, f"{pattern!r} did not come:\n{self.text[-3000:]}"
+        return found
+
+    def interrupt_the_line(self) -> None:
+        """Ctrl-C at the prompt, once more if need be: a signal that comes while CPython's readline draws
+        the character before is not seen until the next key."""
+        for _ in range(_PRESSES):
+            self.type(CONTROL_C)
+            if self._look_for("> ", PATIENCE_SECONDS / _PRESSES) is not None:
+                return
+        raise AssertionError(f"Ctrl-C gave no new prompt:\n{self.text[-3000:]}")
 
     def end(self) -> int:
         """The exit code, when all is read."""
@@ -98,6 +106,14 @@ class Terminal:
         while self._read(deadline):
             pass
         return self.process.wait(PATIENCE_SECONDS)
+
+    def _look_for(self, pattern: str, seconds: float) -> str | None:
+        deadline = time.monotonic() + seconds
+        while (found := re.compile(pattern).search(self.text, self._seen)) is None:
+            if not self._read(deadline):
+                return None
+        self._seen = found.end()
+        return found[0]
 
     def _read(self, deadline: float) -> bool:
         ready = select.select([self.descriptor], [], [], max(0, deadline - time.monotonic()))[0]
