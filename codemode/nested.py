@@ -28,6 +28,7 @@ from codemode.contract import Approval, PendingCall
 from codemode.events import EventHub
 from codemode.executor import (
     ApprovalRequest,
+    Calling,
     CallRequest,
     CallResult,
     Decision,
@@ -226,10 +227,10 @@ class NestedWork:
             via=_VIA.get(work.method, "tools"),
             variables=run.variables,
         )
-        run.calls[work.id] = run.environment.executor.start(request, partial(self._end, run, work), decided)
+        run.calls.append(run.environment.executor.start(request, partial(self._end, run, work), decided))
 
-    def _end(self, run: Run, work: Work, result: CallResult) -> None:
-        run.calls.pop(work.id, None)
+    def _end(self, run: Run, work: Work, calling: Calling, result: CallResult) -> None:
+        run.calls.remove(calling)
         if isinstance(result, NeedsApproval):
             work.approval = result.approval
             run.trace.ask(work.id, result.approval.id)

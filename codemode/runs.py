@@ -85,6 +85,7 @@ class _Memory(msgspec.Struct, array_like=True):
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(_Memory)
 _SHAPES = Recording()
+_NO_CALLER = CallContext()
 
 
 def new_run_id() -> str:
@@ -124,7 +125,7 @@ class Run:
         self.unrecorded: list[Settlement] = []  # of those, not yet in a durable store
         self.late: list[tuple[str, CallStatus, float, int]] = []  # calls that finished while it was frozen
         self.seq = 0
-        self.calls: dict[int, Calling] = {}  # under way
+        self.calls: list[Calling] = []  # under way; few at once
         self.tasks: dict[int, asyncio.Task[None]] = {}  # what else is
         self.timers: dict[int, asyncio.TimerHandle] = {}
         self.waiter: asyncio.Future[None] | None = None
@@ -212,14 +213,14 @@ class Run:
     def call_context(self) -> CallContext:
         """What the host said about the caller, bound to this run; made once."""
         if self.context is None:
-            given = self.host_context or CallContext()
+            given = self.host_context or _NO_CALLER
             self.context = replace(
                 given, agent_id=self.scope.agent, session_id=self.scope.session, run_id=self.id
             )
         return self.context
 
     def _caller(self) -> tuple[str, str, str, str]:
-        given = self.host_context or CallContext()
+        given = self.host_context or _NO_CALLER
         return given.session_key, given.sender, given.channel, given.sandbox
 
     def settle(self, settlement: Settlement) -> None:
@@ -268,7 +269,7 @@ class Run:
         for timer in self.timers.values():
             timer.cancel()
         self.timers.clear()
-        calls, running = list(self.calls.values()), list(self.tasks.values())
+        calls, running = list(self.calls), list(self.tasks.values())
         for call in calls:
             call.stop()
         for task in running:

@@ -20,16 +20,19 @@ _log = logging.getLogger("codemode.executor")
 GRACE_SECONDS = 2.0
 
 
+OnEnd = Callable[["Calling", CallResult], None]
+
+
 class Calling:
     """Made by Executor.start. `abort` is what the tool can look at."""
 
     __slots__ = ("_on_end", "abort", "name", "task")
 
-    def __init__(self, name: str, on_end: Callable[[CallResult], None]) -> None:
+    def __init__(self, name: str, on_end: OnEnd) -> None:
         self.name = name
         self.abort = AbortSignal()
         self.task: asyncio.Task[None] | None = None
-        self._on_end: Callable[[CallResult], None] | None = on_end
+        self._on_end: OnEnd | None = on_end
 
     @property
     def is_over(self) -> bool:
@@ -38,7 +41,7 @@ class Calling:
     def tell(self, result: CallResult) -> None:
         on_end, self._on_end = self._on_end, None
         if on_end is not None:
-            on_end(result)
+            on_end(self, result)
 
     def stop(self) -> None:
         """The tool hears of it first. Nobody is told a result; `joined` says when it has ended."""

@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
-
-import msgspec
 
 from codemode.catalog import Catalog
 from codemode.executor.approvals import Approve, approval_id, ask, request_approval
 from codemode.executor.audit import Audit, audit_event, record
-from codemode.executor.calling import Calling, join
+from codemode.executor.calling import Calling, OnEnd, join
 from codemode.executor.calls import (
     ApprovalRequest,
     CallRequest,
@@ -30,10 +27,10 @@ from codemode.executor.calls import (
     NeedsApproval,
 )
 from codemode.executor.hooks import AfterToolCall, BeforeToolCall, HookChain, Verdict
+from codemode.executor.reporting import Reporter
 from codemode.executor.running import Gates, run_tool
 from codemode.executor.validation import refuse_arguments
 from codemode.tools import CallContext, Tool
-from codemode.tools.results import NotJson, encode_result
 
 _log = logging.getLogger("codemode.executor")
 
@@ -82,7 +79,7 @@ class Executor:
     def start(
         self,
         request: CallRequest,
-        on_end: Callable[[CallResult], None],
+        on_end: OnEnd,
         decided: tuple[ApprovalRequest, Decision] | None = None,
     ) -> Calling:
         """The same without waiting for it: `on_end` is called with the result, unless it is stopped."""
@@ -97,7 +94,7 @@ class Executor:
         self, request: CallRequest, decided: tuple[ApprovalRequest, Decision] | None
     ) -> CallResult:
         ended: asyncio.Future[CallResult] = asyncio.get_running_loop().create_future()
-        calling = self.start(request, ended.set_result, decided)
+        calling = self.start(request, lambda _, result: ended.set_result(result), decided)
         try:
             return await ended
         except asyncio.CancelledError:
@@ -109,7 +106,11 @@ class Executor:
         self, request: CallRequest, calling: Calling, decided: tuple[ApprovalRequest, Decision] | None
     ) -> None:
         try:
-            result = await self._audited(request, calling, decided)
+            if self._audit is None:
+                step = self._step(request, calling, decided)
+                result = step if isinstance(step, Failed) else await step
+            else:
+                result = await self._audited(request, calling, decided)
         except Exception:  # what a tool or hook does is a result: this failure is ours
             _log.exception("the executor failed on %s", calling.name)
             result = _BROKEN
@@ -118,13 +119,12 @@ class Executor:
     async def _audited(
         self, request: CallRequest, calling: Calling, decided: tuple[ApprovalRequest, Decision] | None
     ) -> CallResult:
-        if self._audit is None:
-            return await self._found(request, calling, decided)
         started_at_ms, begun = time.time_ns() // 1_000_000, time.perf_counter()
         tool = self._find(request)
         result: CallResult = Failed("aborted", "Aborted", "the call was cancelled")
         try:
-            result = await self._found(request, calling, decided)
+            step = self._step(request, calling, decided)
+            result = step if isinstance(step, Failed) else await step
         finally:  # a cancelled call is on record too
             event = audit_event(
                 request,
@@ -136,16 +136,6 @@ class Executor:
             )
             await record(self._audit, event)
         return result
-
-    async def _found(
-        self, request: CallRequest, calling: Calling, decided: tuple[ApprovalRequest, Decision] | None
-    ) -> CallResult:
-        tool = self._find(request)
-        if tool is None:
-            return self._unknown(request)
-        if decided is None:
-            return await self._begin(tool, request, calling)
-        return await self._decided(tool, request, calling, *decided)
 
     def _find(self, request: CallRequest) -> Tool | None:
         if request.via == "tools":
@@ -178,11 +168,27 @@ class Executor:
         tool_id = self._catalog.convenience(name) or name
         return self._find(CallRequest(tool_id, context=context)) is not None
 
-    async def _begin(self, tool: Tool, request: CallRequest, calling: Calling) -> CallResult:
+    def _step(
+        self, request: CallRequest, calling: Calling, decided: tuple[ApprovalRequest, Decision] | None
+    ) -> Awaitable[CallResult] | Failed:
+        """Everything that needs no waiting, and then what does; no coroutine of its own, because thousands of
+        calls may be under way and each of their frames is a third of a KB."""
+        tool = self._find(request)
+        if tool is None:
+            return self._unknown(request)
+        if decided is not None:
+            return self._decided(tool, request, calling, *decided)
         arguments: Any = {} if request.arguments is None else request.arguments
         refused = refuse_arguments(tool, arguments)
         if refused is not None:
             return refused
+        if self._hooks.rules or tool.hints.requires_approval:
+            return self._ask_first(tool, request, arguments, calling)
+        return self._run(tool, arguments, self._context(tool, request, calling), calling)
+
+    async def _ask_first(
+        self, tool: Tool, request: CallRequest, arguments: dict[str, Any], calling: Calling
+    ) -> CallResult:
         context = self._context(tool, request, calling)
         verdict = (
             await self._hooks.before(BeforeToolCall(tool.name, tool.id, arguments, context))
@@ -225,16 +231,21 @@ class Executor:
         refused = refuse_arguments(tool, approval.arguments)
         return refused or await self._run(tool, approval.arguments, context, calling)
 
-    async def _run(
+    def _run(
         self, tool: Tool, arguments: dict[str, Any], context: CallContext, calling: Calling
-    ) -> CallResult:
-        begun = time.perf_counter()
-        result = await run_tool(
+    ) -> Awaitable[CallResult]:
+        running = run_tool(
             tool, arguments, context, calling, gates=self._gates, max_result_bytes=self._max_result_bytes
         )
-        if self._hooks.looks_on:
-            ms = (time.perf_counter() - begun) * 1000
-            await self._hooks.after(AfterToolCall(tool.name, tool.id, arguments, context, result, ms))
+        return self._looked_at(tool, arguments, context, running) if self._hooks.looks_on else running
+
+    async def _looked_at(
+        self, tool: Tool, arguments: dict[str, Any], context: CallContext, running: Awaitable[CallResult]
+    ) -> CallResult:
+        begun = time.perf_counter()
+        result = await running
+        ms = (time.perf_counter() - begun) * 1000
+        await self._hooks.after(AfterToolCall(tool.name, tool.id, arguments, context, result, ms))
         return result
 
     def _context(self, tool: Tool, request: CallRequest, calling: Calling) -> CallContext:
@@ -252,33 +263,5 @@ class Executor:
             tool.id,
             request.idempotency_key,
             calling.abort,  # of this call: a time-out here is none of its neighbours' business
-            self._reporter(given.run_id, request.call_id, tool.id, calling),
+            self._on_update and Reporter(given.run_id, request.call_id, tool.id, calling, self._on_update),
         )
-
-    def _reporter(
-        self, run_id: str, call_id: str, tool_id: str, calling: Calling
-    ) -> Callable[[Any], None] | None:
-        """From any thread into the event loop, in order; a tool that reports after its end is not heard."""
-        sink = self._on_update
-        if sink is None:
-            return None
-        loop, home = asyncio.get_running_loop(), threading.get_ident()
-
-        def deliver(progress: Any) -> None:
-            if not calling.is_over:
-                sink(CallUpdate(run_id, call_id, tool_id, progress))
-
-        def report(progress: Any) -> None:
-            if calling.is_over:
-                return
-            try:
-                plain = msgspec.json.decode(encode_result(progress))
-            except NotJson:
-                _log.debug("%s reported progress that is not JSON", tool_id)
-                return
-            if threading.get_ident() == home:
-                deliver(plain)  # at once: a quick tool is over in the next turn
-            else:
-                loop.call_soon_threadsafe(deliver, plain)
-
-        return report

@@ -19,7 +19,7 @@ from codemode.config import CodeModeConfig
 from codemode.config.tool_search import ToolSearchConfig
 from codemode.contract import CodeModeResult, Failed, WaitReason
 from codemode.environment import Environment
-from codemode.executor import CallResult, Executor, NeedsApproval
+from codemode.executor import Calling, CallResult, Executor, NeedsApproval
 from codemode.executor import Failed as CallFailed
 from codemode.failures import Explained
 from codemode.leg import Leg, Services
@@ -102,13 +102,13 @@ class BridgeWork(NestedWork):
             message = self._ordinary(run, message)
         super().begin(run, message)
 
-    def _end(self, run: Run, work: Work, result: CallResult) -> None:
+    def _end(self, run: Run, work: Work, calling: Calling, result: CallResult) -> None:
         """An approval that is not there now is not there: the program cannot be suspended until it is."""
         if isinstance(result, NeedsApproval):
             asked = result.approval
             told = f"{asked.tool} needs an approval that nobody has given: {asked.summary}"
             result = CallFailed("denied", "ApprovalNeeded", told, {"approval": asked.id})
-        super()._end(run, work, result)
+        super()._end(run, work, calling, result)
 
     def _ordinary(self, run: Run, message: wire.Call) -> wire.Call:
         given = arguments_of(bytes(message.args))

@@ -46,13 +46,14 @@ _code = msgspec.json.Decoder(_Code)
 class Trace:
     """Of one run. Every note may be made at any time; nothing here can fail a run."""
 
-    __slots__ = ("_late", "_packed", "_recording", "_run_id", "_state")
+    __slots__ = ("_late", "_packed", "_recording", "_run_id", "_state", "_suspended_for")
 
     def __init__(self, run_id: str, recording: Recording) -> None:
         self._run_id = run_id
         self._recording = recording
         self._state: TraceState | None = None  # while the run is suspended it is packed, or only in the store
         self._packed = b""
+        self._suspended_for = ""  # why, once the leg has been noted as ended by that
         self._late: list[Callable[[TraceState], None]] = []
 
     # ---- notes ---------------------------------------------------------------------------------------------
@@ -65,6 +66,7 @@ class Trace:
 
     def begin_leg(self, tool_call: str) -> None:
         now, tool_call = _now(), "" if tool_call == "-" else tool_call
+        self._suspended_for = ""
 
         def begin(state: TraceState) -> None:
             number = state.legs[-1].number + 1 if state.legs else 0
@@ -86,6 +88,7 @@ class Trace:
     def suspend(self, reason: str, output: Sequence[Output], size: int, capture_us: int) -> None:
         """Before the run is frozen, so that a snapshot knows how the leg that took it ended."""
         end = self._ending("waiting", reason, output)
+        self._suspended_for = reason
 
         def suspend(state: TraceState) -> None:
             state.legs[-1].snapshot_bytes, state.legs[-1].capture_us = size, capture_us
@@ -105,14 +108,17 @@ class Trace:
                 why = code
             case Completed(raw_value=raw):
                 value, taken = (type_of(raw), len(raw)), self._take("value", "", lambda: bytes(raw))
-        end = self._ending(result.status, why, result.output)
+        if (
+            not why or why != self._suspended_for
+        ):  # else it is noted: a suspended run holds no more than it must
+            end = self._ending(result.status, why, result.output)
 
-        def finish(state: TraceState) -> None:
-            end(state)
-            state.value = value
-            _record(state, "v", taken)
+            def finish(state: TraceState) -> None:
+                end(state)
+                state.value = value
+                _record(state, "v", taken)
 
-        self._note(finish)
+            self._note(finish)
         calls = len(result.telemetry.calls)
         note(_run_log, "leg_ended", self._run_id, status=result.status, why=why, calls=calls)
 

@@ -1,0 +1,50 @@
+"""Progress of a call: from any thread into the event loop, in order, and no longer than the call lives."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from codemode.executor.calling import Calling
+from codemode.executor.calls import CallUpdate
+from codemode.tools.results import NotJson, encode_result
+
+_log = logging.getLogger("codemode.executor")
+
+
+class Reporter:
+    """What a tool calls with its progress; one that reports after its end is not heard."""
+
+    __slots__ = ("_call_id", "_calling", "_home", "_loop", "_run_id", "_sink", "_tool_id")
+
+    def __init__(
+        self, run_id: str, call_id: str, tool_id: str, calling: Calling, sink: Callable[[CallUpdate], None]
+    ) -> None:
+        self._run_id = run_id
+        self._call_id = call_id
+        self._tool_id = tool_id
+        self._calling = calling
+        self._sink = sink
+        self._loop, self._home = asyncio.get_running_loop(), threading.get_ident()
+
+    def __call__(self, progress: Any) -> None:
+        if self._calling.is_over:
+            return
+        try:
+            plain = msgspec.json.decode(encode_result(progress))
+        except NotJson:
+            _log.debug("%s reported progress that is not JSON", self._tool_id)
+            return
+        if threading.get_ident() == self._home:
+            self._deliver(plain)  # at once: a quick tool is over in the next turn
+        else:
+            self._loop.call_soon_threadsafe(self._deliver, plain)
+
+    def _deliver(self, progress: Any) -> None:
+        if not self._calling.is_over:
+            self._sink(CallUpdate(self._run_id, self._call_id, self._tool_id, progress))
