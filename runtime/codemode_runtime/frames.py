@@ -88,6 +88,10 @@ class FrameReader:
     def feed(self, data: bytes) -> list[Frame]:
         """Every frame that `data` completes. Raises FrameRefused for lengths over the caps."""
         frames: list[Frame] = []
+        if self._tail is None and not self._buffer:
+            frame = self._whole(data)  # as nearly always
+            if frame is not None:
+                return [frame]
         if self._tail is not None:
             own = data[: len(self._tail) - self._filled]
             self._tail[self._filled : self._filled + len(own)] = own
@@ -97,6 +101,16 @@ class FrameReader:
         while (frame := self._next()) is not None:
             frames.append(frame)
         return frames
+
+    def _whole(self, data: bytes) -> Frame | None:
+        """What `data` is one frame of, no more and no less."""
+        if len(data) < HEADER_BYTES:
+            return None
+        head_len, tail_len = _LENGTHS.unpack_from(data)
+        middle = HEADER_BYTES + head_len
+        if len(data) != middle + tail_len or head_len > self.max_head or tail_len > self.max_tail:
+            return None
+        return Frame(data[HEADER_BYTES:middle], data[middle:])
 
     def _next(self) -> Frame | None:
         buffer = self._buffer

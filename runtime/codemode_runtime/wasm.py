@@ -40,6 +40,12 @@ _madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 _NO_FINALIZER: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(0)
 
 
+# Arguments of one call, and its result in the first; made once, because making it takes as long as a call.
+_MAX_VALUES = 4
+_VALUES: Any = raw.wasmtime_val_raw * _MAX_VALUES
+_call: Any = raw.wasmtime_func_call_unchecked
+
+
 def _trap_pointer() -> Any:
     return cast("Any", ctypes.POINTER(raw.wasm_trap_t)())
 
@@ -106,23 +112,25 @@ class Machine:
         self._linker = linker
         self._pre = linker.instantiate_pre(module)
         self._running: Instance | None = None
+        self._trap = _trap_pointer()  # where a call says that it trapped; a new one after each that did
+        self._trap_at = ctypes.byref(self._trap)
 
     def instantiate(self, memory_limit: int, lookup: Lookup) -> Instance:
         return Instance(self, self._engine, self._pre, memory_limit, lookup)
 
-    def run(self, instance: Instance, function: Any, values: Any, count: int) -> None:
+    def run(self, instance: Instance, function: Any, values: Any) -> None:
         """One raw call; host functions find the instance here."""
         self._running = instance
-        trap = _trap_pointer()
+        trap = self._trap
         try:
-            error = raw.wasmtime_func_call_unchecked(
-                instance.context, ctypes.byref(function), values, count, ctypes.byref(trap)
-            )
+            error = _call(instance.context, function, values, _MAX_VALUES, self._trap_at)
         finally:
             self._running = None
         if error:
             raise wasmtime.WasmtimeError._from_ptr(error)  # pyright: ignore[reportPrivateUsage]
         if trap:
+            self._trap = _trap_pointer()
+            self._trap_at = ctypes.byref(self._trap)
             stopped: Any = wasmtime.Trap._from_ptr(trap)  # pyright: ignore[reportPrivateUsage]
             if instance.host_error is not None:
                 raise instance.host_error
@@ -189,7 +197,8 @@ class Instance:
         self._lookup = lookup
         self.answer = b""
         self.host_error: Exception | None = None
-        self._functions: dict[bytes, Any] = {}
+        self._functions: dict[bytes, tuple[Any, Any]] = {}  # and how to pass it
+        self._values = _VALUES()
         self._known_size = 0
         trap = _trap_pointer()
         self._instance = raw.wasmtime_instance_t()
@@ -213,12 +222,12 @@ class Instance:
         """Calls an export with 32- and 64-bit integers; returns its 32-bit result, if it has one."""
         function = self._functions.get(name)
         if function is None:
-            function = self._functions[name] = self._export(name).of.func
-        count = max(len(arguments), 1)
-        values = (raw.wasmtime_val_raw * count)()
-        for slot, value in zip(values, arguments, strict=False):
-            slot.i64 = value
-        self._machine.run(self, function, values, count)
+            found = self._export(name).of.func
+            function = self._functions[name] = (found, ctypes.byref(found))
+        values = self._values
+        for index, value in enumerate(arguments):
+            values[index].i64 = value
+        self._machine.run(self, function[1], values)
         return values[0].i32
 
     def size(self) -> int:
