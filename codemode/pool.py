@@ -23,8 +23,10 @@ from codemode.worker_errors import Aborted, RuntimeUnavailable, SupervisorError
 from codemode.workers import Worker
 from codemode.zygotes import Zygote
 
-# From a lease to the fork that replaces its worker, unless somebody waits: longer than most legs.
+# From a lease to the fork that replaces its worker, unless somebody waits: longer than most legs. While a leg
+# goes on longer than that, and another worker is ready, once more, as forking takes a processor for a while.
 _REFILL_SECONDS = 0.02
+_REFILL_DELAYS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,8 @@ class Pool:
         self._idle_check: asyncio.TimerHandle | None = None
         self._last_used = self._loop.time()
         self._refill_timer: asyncio.TimerHandle | None = None
+        self._refill_delays = 0
+        self._lent = 0
         self._is_closed = False
         self._all_ended = asyncio.Event()
 
@@ -93,6 +97,7 @@ class Pool:
             if worker.is_usable:
                 self._refill_soon()
                 worker.lend()
+                self._lent += 1
                 return worker
 
     async def prime(self) -> None:
@@ -131,7 +136,15 @@ class Pool:
     def _refill_soon(self) -> None:
         """Not while a short leg runs: forking would compete with it for the processor."""
         if self._refill_timer is None:
-            self._refill_timer = self._loop.call_later(_REFILL_SECONDS, self._refill)
+            self._refill_delays = _REFILL_DELAYS
+            self._refill_timer = self._loop.call_later(_REFILL_SECONDS, self._refill_if_quiet)
+
+    def _refill_if_quiet(self) -> None:
+        if self._lent and self.ready and self._refill_delays:
+            self._refill_delays -= 1
+            self._refill_timer = self._loop.call_later(_REFILL_SECONDS, self._refill_if_quiet)
+        else:
+            self._refill()
 
     def _refill(self) -> None:
         if self._refill_timer is not None:
@@ -209,6 +222,7 @@ class Pool:
             self._hand_out(worker)
 
     def worker_is_free(self, worker: Worker, reusable: bool) -> None:
+        self._lent -= 1
         if reusable:
             self.starting.add(worker)
         elif worker.token in self._homes:
