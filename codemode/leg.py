@@ -8,7 +8,6 @@ while it is idle. Then the guest is captured and the run suspended. Called by en
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -53,7 +52,6 @@ from codemode.trajectory.kept import Trajectories
 from codemode.worker_errors import Aborted, SupervisorError
 from codemode.workers import Worker
 
-_log = logging.getLogger("codemode.engine")
 Opening = Callable[[Worker], Awaitable[wire.Outcome]]
 
 
@@ -231,11 +229,7 @@ class Leg:
         await run.cancel_work()
         if run.claim is not None:
             run.claim = None
-            try:
-                await self._services.suspensions.end(run.id, leave=None)
-            except StoreUnavailable as error:
-                # how the program ended is still true; what is left is claimed, and nobody will go on with it
-                _log.warning("the snapshot of run %s could not be deleted: %s", run.id, error)
+            self._services.suspensions.drop(run.id)
 
     async def _suspend(self, worker: Worker, reason: WaitReason) -> CodeModeResult:
         run, services = self._run, self._services

@@ -31,11 +31,12 @@ from codemode.inputs import InputRefused, unknown_run
 from codemode.leg import Leg, Services, explain_worker
 from codemode.meter import Tally
 from codemode.runs import Run, RunState, Work
-from codemode.suspension import Held, Opened, now_ms
+from codemode.suspension import Opened, now_ms
 from codemode.worker_errors import SupervisorError
 
 _log = logging.getLogger("codemode.engine")
 _ENDS = {"snapshot_expired": RunState.EXPIRED, "aborted": RunState.ABORTED}
+_HELD = "This run belongs to another engine that is still running; ask that one."
 _LEAST_BUDGET_MS = 100  # for a program whose call settled at the end of the waiting
 
 
@@ -136,15 +137,15 @@ class Resumption:
             if run.claim is not None:
                 await self._suspensions.release(run.claim)
                 run.claim = None
-            meta = await self._suspensions.find(run.id)
-            if not isinstance(meta, RunMeta):
-                return await self._gone(run, _lost(run) if meta is None else ended(meta.ending))
-            opened = await self._suspensions.claim(self._services.supervisor.build_id, meta)
-        except Held:
-            run.is_foreign = True
-            return failed(
-                "invalid_input", "This run belongs to another engine that is still running; ask that one."
-            )
+            if run.is_adopted:  # else it is ours, and nobody takes it from an engine that lives
+                meta = await self._suspensions.find(run.id)
+                if not isinstance(meta, RunMeta):
+                    return await self._gone(run, _lost(run) if meta is None else ended(meta.ending))
+                if self._suspensions.is_held(meta):
+                    run.is_foreign = True
+                    return failed("invalid_input", _HELD)
+            build_id = self._services.supervisor.build_id
+            opened = await self._suspensions.claim(build_id, run.id, run.scope)
         except EnvelopeRefused as error:
             text = f"The suspended program cannot be restored: {error}"
             is_late = error.reason == "expired"

@@ -8,6 +8,7 @@ is called directly.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -44,12 +45,9 @@ from codemode_snapshots.store import Ending
 
 from codemode.config import CodeModeConfig, EngineSettings
 
+_log = logging.getLogger("codemode.engine")
 T = TypeVar("T")
 _open_here: set[str] = set()  # engine ids of this process: that it lives does not mean that they are open
-
-
-class Held(Exception):
-    """Another living engine has this run; only that engine can go on with it."""
 
 
 class Opened:
@@ -158,18 +156,17 @@ class Suspensions:
             return []
         return await self._call(lambda store: store.list_runs(session=session))
 
-    async def claim(self, build_id: str, meta: RunMeta) -> Opened | NotClaimed:
-        """Takes the run out of everybody else's reach. Raises EnvelopeRefused, and the run is then gone; Held
-        if the engine that suspended it is alive, because its calls are running there."""
-        saved_by = meta.saved_by
-        if saved_by.engine_id != self.owner.engine_id and _is_open(saved_by):
-            raise Held(meta.label.run_id)
-        run_id = meta.label.run_id
+    def is_held(self, meta: RunMeta) -> bool:
+        """Another engine suspended it and is alive: its calls are running there, and only it can go on."""
+        return meta.saved_by.engine_id != self.owner.engine_id and _is_open(meta.saved_by)
+
+    async def claim(self, build_id: str, run_id: str, scope: Scope) -> Opened | NotClaimed:
+        """Takes the run out of everybody else's reach. Raises EnvelopeRefused, and the run is then gone."""
         claimed = await self._take(run_id)
         if isinstance(claimed, NotClaimed):
             return claimed
         try:
-            opened = self._unseal(build_id, meta, claimed.snapshot.envelope)
+            opened = self._unseal(build_id, run_id, scope, claimed.snapshot.envelope)
             settled = tuple(unseal_settlement(self._key, run_id, s) for s in claimed.settlements)
         except EnvelopeRefused as refused:
             await self.end(run_id, leave="expired" if refused.reason == "expired" else None)
@@ -195,7 +192,7 @@ class Suspensions:
         if found is None:
             return None
         try:
-            return self._unseal(build_id, meta, found.envelope).state
+            return self._unseal(build_id, meta.label.run_id, meta.label.scope, found.envelope).state
         except EnvelopeRefused:
             return None
 
@@ -211,6 +208,18 @@ class Suspensions:
         """With `leave` the run's own scope is told for a while how it ended."""
         return await self._call(lambda store: store.delete(run_id, now_ms=now_ms(), leave=leave))
 
+    def drop(self, run_id: str) -> None:
+        """Deletes a claimed run without making anybody wait for the disk: nobody goes on with it, deleted or
+        not, and whoever asks the store later asks after this."""
+        store = self._store
+        assert store is not None, "the store is not open"
+        if self._thread is None:
+            store.delete(run_id, now_ms=now_ms())
+        else:
+            self._thread.submit(store.delete, run_id, now_ms=now_ms()).add_done_callback(
+                lambda done: _tell_failure(run_id, done.exception())
+            )
+
     async def expire(self) -> list[Tombstone]:
         return await self._call(lambda store: store.expire(now_ms()))
 
@@ -218,13 +227,13 @@ class Suspensions:
         found = await self._call(lambda store: store.totals())
         return found.snapshots, found.total_bytes
 
-    def _unseal(self, build_id: str, meta: RunMeta, envelope: bytes) -> envelopes.Opened:
+    def _unseal(self, build_id: str, run_id: str, scope: Scope, envelope: bytes) -> envelopes.Opened:
         return unseal(
             self._key,
             envelope,
             build_id=build_id,
-            run_id=meta.label.run_id,
-            scope=meta.label.scope,
+            run_id=run_id,
+            scope=scope,
             now_ms=now_ms(),
             max_bytes=self._limits.max_snapshot_bytes + (1 << 20),
         )
@@ -238,6 +247,11 @@ class Suspensions:
 
     async def _in_thread(self, action: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, action)
+
+
+def _tell_failure(run_id: str, error: BaseException | None) -> None:
+    if error is not None:
+        _log.warning("the snapshot of run %s could not be deleted: %s", run_id, error)
 
 
 def _is_open(owner: Owner) -> bool:

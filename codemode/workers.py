@@ -27,6 +27,7 @@ from codemode.worker_errors import Aborted, ProtocolViolation, SupervisorError, 
 # For what is no computing of a guest and has no budget: captures.
 _PATIENCE_SECONDS = 30.0
 _CLOSE_SECONDS = 0.001
+_RESET = frame_parts(wire.encode(wire.Reset()))
 # The guest counts output and stops a program that makes too much; this only catches a worker that lies.
 _OUTPUT_SLACK = 2
 _OUTCOMES = (
@@ -154,12 +155,12 @@ class Worker:
         self._stop_alarm()
         if self._reply is not None:
             self._break(Aborted("the lease ended while the guest computed"))
+        # whoever waits for the outcome need not wait for a process to be woken, or to end
         reusable = self._legs_left > 0 and self.is_usable and not self._is_suspect
         if reusable:
             self._is_starting = True
-            self._channel.send(frame_parts(wire.encode(wire.Reset())))
+            self._loop.call_later(0, self._channel.send, _RESET)
         else:
-            # whoever waits for the outcome need not wait for the end of a process
             self._loop.call_later(_CLOSE_SECONDS, self._channel.close)
         self._owner.worker_is_free(self, reusable)
 

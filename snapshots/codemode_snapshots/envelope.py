@@ -4,6 +4,7 @@ FORMAT.md has the bytes. `unseal` is the one gate for untrusted bytes: it return
 exactly this run, scope and build, or raises EnvelopeRefused; any other exception that leaves it is a defect.
 """
 
+import functools
 import hashlib
 import hmac
 import struct
@@ -40,7 +41,7 @@ def seal(key: bytes, label: Label, *, state: bytes, delta: bytes | bytearray | m
     head = _HEAD.pack(
         MAGIC,
         FORMAT_VERSION,
-        _key_id(key),
+        _key_id(bytes(key)),
         label.created_at_ms,
         label.expires_at_ms,
         len(state),
@@ -109,7 +110,7 @@ def _split(key: bytes, envelope: bytes) -> tuple[int, int, list[bytes], int, int
         raws.append(envelope[start:at])
     if at + state_bytes + delta_bytes + _MAC_BYTES != len(envelope):
         raise EnvelopeRefused("damaged")
-    if not hmac.compare_digest(key_id, _key_id(key)):
+    if not hmac.compare_digest(key_id, _key_id(bytes(key))):
         raise EnvelopeRefused("wrong_key")
     return created_at_ms, expires_at_ms, raws, at, state_bytes
 
@@ -127,6 +128,7 @@ def _texts(label: Label) -> tuple[str, ...]:
     return label.build_id, label.run_id, scope.agent, scope.session, scope.agent_run, scope.tool_call
 
 
+@functools.lru_cache(maxsize=8)
 def _key_id(key: bytes) -> bytes:
     """Tells another key from damage. Its message is never the start of an envelope or a journal entry."""
     if len(key) != KEY_BYTES:
