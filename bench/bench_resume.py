@@ -36,6 +36,8 @@ TARGETS = {
     "tiny, memory, single-use stored_bytes": 4.5 * KIB,
     "10000 suspended, yield disk_mb": 60.0,
     "10000 suspended, yield host_mb": 50.0,
+    "10000 suspended, a call in flight disk_mb": 60.0,
+    "10000 suspended, a call in flight host_mb": 50.0,
 }
 PROGRAM = """
 const held = [];

@@ -191,6 +191,7 @@ class Run:
             self.trace.pack(self.meter.telemetry().calls)
         self.program = ""
         self.meter = None
+        self.context = None
         self.output = []
 
     def thaw(self, state: bytes, tally: Tally) -> _Memory:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -86,7 +87,7 @@ class Executor:
         calling = Calling(request.tool[:_LONGEST_NAME], on_end)
         own = None if request.variables is None else request.variables.copy()
         calling.task = asyncio.create_task(
-            self._live(request, calling, decided), name=f"codemode {calling.name}", context=own
+            self._live(request, calling, decided), name=sys.intern(f"codemode {calling.name}"), context=own
         )
         return calling
 
@@ -108,6 +109,7 @@ class Executor:
         try:
             if self._audit is None:
                 step = self._step(request, calling, decided)
+                del request, decided  # calls that take an hour should hold little
                 result = step if isinstance(step, Failed) else await step
             else:
                 result = await self._audited(request, calling, decided)

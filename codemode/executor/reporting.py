@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +19,7 @@ _log = logging.getLogger("codemode.executor")
 class Reporter:
     """What a tool calls with its progress; one that reports after its end is not heard."""
 
-    __slots__ = ("_call_id", "_calling", "_home", "_loop", "_run_id", "_sink", "_tool_id")
+    __slots__ = ("_call_id", "_calling", "_loop", "_run_id", "_sink", "_tool_id")
 
     def __init__(
         self, run_id: str, call_id: str, tool_id: str, calling: Calling, sink: Callable[[CallUpdate], None]
@@ -30,7 +29,7 @@ class Reporter:
         self._tool_id = tool_id
         self._calling = calling
         self._sink = sink
-        self._loop, self._home = asyncio.get_running_loop(), threading.get_ident()
+        self._loop = asyncio.get_running_loop()
 
     def __call__(self, progress: Any) -> None:
         if self._calling.is_over:
@@ -40,7 +39,7 @@ class Reporter:
         except NotJson:
             _log.debug("%s reported progress that is not JSON", self._tool_id)
             return
-        if threading.get_ident() == self._home:
+        if _running_loop() is self._loop:
             self._deliver(plain)  # at once: a quick tool is over in the next turn
         else:
             self._loop.call_soon_threadsafe(self._deliver, plain)
@@ -48,3 +47,10 @@ class Reporter:
     def _deliver(self, progress: Any) -> None:
         if not self._calling.is_over:
             self._sink(CallUpdate(self._run_id, self._call_id, self._tool_id, progress))
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:  # in a thread
+        return None

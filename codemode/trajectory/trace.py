@@ -54,7 +54,7 @@ class Trace:
         self._state: TraceState | None = None  # while the run is suspended it is packed, or only in the store
         self._packed = b""
         self._suspended_for = ""  # why, once the leg has been noted as ended by that
-        self._late: list[Callable[[TraceState], None]] = []
+        self._late: tuple[Callable[[TraceState], None], ...] = ()
 
     # ---- notes ---------------------------------------------------------------------------------------------
 
@@ -224,7 +224,7 @@ class Trace:
 
     def _note(self, change: Callable[[TraceState], None]) -> None:
         if self._state is None:
-            self._late.append(change)
+            self._late = (*self._late, change)
         else:
             change(self._state)
 
@@ -232,7 +232,7 @@ class Trace:
         if self._state is not None:
             for late in self._late:
                 late(self._state)
-            self._late = []
+            self._late = ()
 
     def _record_of(self, state: TraceState, calls: Sequence[CallRecord]) -> Packed:
         kept = [call for call in calls if int(call.id) in state.calls]
