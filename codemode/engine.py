@@ -36,15 +36,15 @@ from codemode.runs import Run, new_run_id
 from codemode.supervisor import Supervisor, SupervisorSettings
 from codemode.surface import PreparedRun, bound_to, surface_of
 from codemode.suspension import Suspensions, store_limits
-from codemode.tool_search import ToolSearch
 from codemode.tools import CallContext, as_tools
 from codemode.trajectory import Recording, Redactor, SessionTrajectory, Trajectory
 from codemode.trajectory.debug_log import configure_if_asked
 from codemode.trajectory.kept import Trajectories
 from codemode.worker_errors import SupervisorError
 
-if TYPE_CHECKING:  # loaded by the first registration
+if TYPE_CHECKING:  # loaded by the first who needs it
     from codemode.namespaces import Namespace
+    from codemode.tool_search import ToolSearch
 
 _log = logging.getLogger("codemode.engine")
 _NONE = "-"  # a scope field the host has no notion of
@@ -279,14 +279,12 @@ class Engine:
                 self._runs.drop(run)
 
     def _refuse(self, code: ErrorCode, text: str) -> Failed:
-        meter = RunMeter(self._tally)
-        meter.end_leg(code)
+        RunMeter(self._tally).end_leg(code)
         return failed(code, text)
 
     def _aborted(self, run: Run) -> Failed:
-        text = f"The run was cancelled: {run.aborted}."
-        if run.is_left:
-            text = "The engine was closed while nothing ran. The run is kept: wait for it once more later."
+        kept = "The engine was closed while nothing ran. The run is kept: wait for it once more later."
+        text = kept if run.is_left else f"The run was cancelled: {run.aborted}."
         if run.meter is None:
             return failed("aborted", text)
         run.meter.abort_pending()
@@ -361,7 +359,9 @@ class Engine:
         return self._admission.namespaces.clear(plugin_id)
 
     def tool_search(self, config: object = True) -> ToolSearch:  # for models that do not use code mode
-        return ToolSearch(config, self, self._admission, self._services, self._runs, self._tally, self._lead)
+        from codemode.tool_search import ToolSearch as Made
+
+        return Made(config, self, self._admission, self._services, self._runs, self._tally, self._lead)
 
     # ---- looking in ----------------------------------------------------------------------------------------
 
