@@ -138,10 +138,14 @@ class RunMeter:
         if outcome in CAPS:
             self._add("cap_failures", outcome)
 
+    @property
+    def calls(self) -> tuple[CallRecord, ...]:
+        return tuple(self._state.ledger.values())
+
     def telemetry(self, lossy: Sequence[LossyValue] = (), hints: Sequence[str] = ()) -> Telemetry:
         state, tally = self._state, self._state.tally
         return Telemetry(
-            calls=tuple(state.ledger.values()),
+            calls=self.calls,
             lossy=tuple(lossy),
             hints=tuple(hints),
             snapshot=state.snapshot,

@@ -188,7 +188,7 @@ class Run:
     def shrink(self) -> None:
         """Drops what the snapshot has."""
         if self.meter is not None:
-            self.trace.pack(self.meter.telemetry().calls)
+            self.trace.pack(self.meter.calls)
         self.program = ""
         self.meter = None
         self.context = None
@@ -287,7 +287,7 @@ class Run:
 def read_trace(state: bytes) -> tuple[TraceState | None, tuple[CallRecord, ...]]:
     """What happened until the snapshot, without going on with it. Only for bytes of our own envelopes."""
     memory = _decoder.decode(zlib.decompress(state))
-    return memory.trace, RunMeter.resume(Tally(), memory.meter).telemetry().calls
+    return memory.trace, RunMeter.resume(Tally(), memory.meter).calls
 
 
 def _kept(work: Work) -> Work:

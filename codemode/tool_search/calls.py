@@ -162,7 +162,7 @@ class ModelCall:
         self, tool: Tool | None, name: str, method: CallMethod, given: bytes, work: Callable[[], Any]
     ) -> CallResult:
         result = await self._desk.shop.execute(self._run, Order(tool, name, method, len(given), work))
-        self._desk.meter.record(self._called, self._run.require_meter().telemetry().calls)
+        self._desk.meter.record(self._called, self._run.require_meter().calls)
         return result
 
     async def _program(self, given: object) -> Answer:

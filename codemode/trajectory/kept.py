@@ -7,10 +7,11 @@ read from its snapshot: claimed for as long as that takes, nothing of it is run,
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
 from typing import Protocol
 
 from codemode_snapshots import RunMeta, Scope, Tombstone
+from msgspec import Struct
+from msgspec.structs import replace
 
 from codemode.contract import CodeModeResult
 from codemode.inputs import same_caller
@@ -28,8 +29,7 @@ MAX_BYTES = 8 << 20
 _MOST_RUNS = 256  # in one session's trajectory: the latest
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(Struct, frozen=True):
     scope: Scope
     status: RunStatus
     trace: Trace
@@ -82,7 +82,7 @@ class Trajectories:
         if run.has_ended:
             run.trace.end(run.state.value)
             if run.meter is not None:
-                calls = run.meter.telemetry().calls
+                calls = run.meter.calls
                 # packed when the result is on its way: nobody waits for that
                 asyncio.get_running_loop().call_soon(self._pack, run.id)
         kept = _Kept(run.scope, run.state.value, run.trace, run.trace.size, tuple(run.late), calls)
@@ -160,5 +160,5 @@ class Trajectories:
 
 
 def _of(run: Run) -> Trajectory:
-    calls = () if run.meter is None else run.meter.telemetry().calls
+    calls = () if run.meter is None else run.meter.calls
     return build(run.id, run.scope, run.state.value, run.trace.look(calls), run.late)
