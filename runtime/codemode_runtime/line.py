@@ -2,7 +2,7 @@
 
 Being woken costs both sides tens of microseconds, more than answering a quick tool call. So a worker that
 expects an answer looks for it for a moment before it sleeps, as long as that pays: one look in vain, and it
-sleeps at once until an answer has been quick again.
+sleeps at once until an answer has been quick again. Why the host does not look: docs/decisions/0004.
 """
 
 from __future__ import annotations
