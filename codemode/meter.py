@@ -92,6 +92,13 @@ class RunMeter:
     def begin_leg(self, kind: Literal["exec", "wait"]) -> None:
         self._add("counts", kind)
 
+    def remember_waits(self, count: int) -> None:
+        """Those in vain: the engine has counted them, and the stored state does not know of them."""
+        if count:
+            counts, results = self._state.tally.counts, self._state.tally.results
+            counts["wait"] = counts.get("wait", 0) + count
+            results["waiting"] = results.get("waiting", 0) + count
+
     def spend(self, step: Step, us: int) -> None:
         self._add("spent_us", step, us)
 

@@ -252,7 +252,11 @@ class Resumption:
         return await self._put_back(run, opened)
 
     async def _put_back(self, run: Run, opened: Opened) -> Waiting:
-        telemetry = run.require_meter().telemetry()
+        meter = run.require_meter()
+        meter.begin_leg("wait")
+        meter.end_leg("waiting")
+        run.idle_waits += 1
+        telemetry = meter.telemetry()
         pending = self._nested.pending_calls(run)
         run.is_frozen = True
         run.late = [(c.id, c.status, c.ms, c.bytes_out) for c in telemetry.calls if c.status != "pending"]

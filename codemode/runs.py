@@ -102,7 +102,7 @@ class Run:
 
     __slots__ = (
         "aborted", "allow", "began", "calls", "claim", "context", "environment", "exact_positions",
-        "expires_ms", "host_context", "id", "is_adopted", "is_foreign", "is_frozen", "is_left",
+        "expires_ms", "host_context", "id", "idle_waits", "is_adopted", "is_foreign", "is_frozen", "is_left",
         "is_listening", "language", "late", "leg", "meter", "model", "output", "own_tools", "pending",
         "program", "provider", "returned", "scope", "seq", "settled", "state", "tasks", "timers", "trace",
         "unrecorded", "variables", "waiter",
@@ -124,6 +124,7 @@ class Run:
         self.settled: list[Settlement] = []  # in the order they happened
         self.unrecorded: list[Settlement] = []  # of those, not yet in a durable store
         self.late: list[tuple[str, CallStatus, float, int]] = []  # calls that finished while it was frozen
+        self.idle_waits = 0  # in which nothing settled, since it was frozen
         self.seq = 0
         self.calls: list[Calling] = []  # under way; few at once
         self.tasks: dict[int, asyncio.Task[None]] = {}  # what else is
@@ -183,6 +184,7 @@ class Run:
             self.allow,
         )  # fmt: skip
         self.is_frozen = True
+        self.idle_waits = 0
         return zlib.compress(_encoder.encode(memory), 6)
 
     def shrink(self) -> None:
@@ -200,6 +202,7 @@ class Run:
         self.program, self.language = memory.program, memory.language
         self.exact_positions, self.returned = memory.exact_positions, memory.returned
         self.meter = RunMeter.resume(tally, memory.meter)
+        self.meter.remember_waits(self.idle_waits)
         for call_id, status, ms, size in self.late:
             self.meter.finish_call(call_id, status, ms, size)
         self.late = []

@@ -133,6 +133,26 @@ def test_the_ledger_has_every_nested_call_with_its_size_and_end_cumulative_over_
     run(scenario)
 
 
+def test_waits_in_which_nothing_settled_are_counted_too() -> None:
+    desk = Desk()
+
+    async def scenario() -> None:
+        async with engine(desk.tools, {"timeoutMs": 100}) as made:
+            result = waiting(await made.exec("return await tools.hold({ name: 'a' })"))
+            for number in (1, 2):
+                again = waiting(await made.wait(result.run_id))
+                assert again.to_dict()["telemetry"]["counts"] == {"exec": 1, "wait": number, "call": 1}
+            await desk.asked("a")
+            desk.answer("a")
+            final = (await made.wait(result.run_id)).to_dict()["telemetry"]
+            assert final["counts"] == {"exec": 1, "wait": 3, "call": 1}
+            totals = made.stats()["totals"]
+            assert totals["counts"] == {"exec": 1, "wait": 3, "call": 1}
+            assert totals["results"] == {"waiting": 3, "completed": 1}
+
+    run(scenario)
+
+
 def test_lossy_conversions_of_the_value_are_listed_by_path() -> None:
     async def scenario() -> None:
         async with engine() as made:
