@@ -40,6 +40,15 @@ class Channel:
     def is_open(self) -> bool:
         return self._descriptor >= 0
 
+    def is_deserted(self) -> bool:
+        """The peer is gone and has left nothing to read, whether the loop has noticed or not."""
+        try:
+            return not self.is_open or not self._connection.recv(1, socket.MSG_PEEK)
+        except (BlockingIOError, InterruptedError):
+            return False
+        except OSError:
+            return True
+
     def send(self, frame: list[Data], hand_over: socket.socket | None = None) -> None:
         """Sends now what the socket takes and the rest when it can. A socket handed over is closed here."""
         if not self.is_open:

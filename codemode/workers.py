@@ -104,7 +104,8 @@ class Worker:
 
     @property
     def is_usable(self) -> bool:
-        return self._fault is None and self._channel.is_open
+        """Asked before each leg: one that was killed a moment ago is not told of yet, but its socket knows."""
+        return self._fault is None and not self._channel.is_deserted()
 
     async def start(
         self, program: str, language: wire.Language, limits: Limits, budget_ms: int, descriptor: RunDescriptor

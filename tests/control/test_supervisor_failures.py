@@ -10,6 +10,7 @@ import pytest
 from codemode_runtime import wire
 
 from codemode.worker_errors import ProtocolViolation, RuntimeUnavailable, WorkerLost
+from tests.conftest import ends
 from tests.control.harness import ROGUE, answers, run, start, supervisor, until, value_of
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
@@ -34,6 +35,22 @@ def test_a_worker_ended_by_a_signal_mid_run_fails_that_run_and_the_next_one_work
                 assert lost.value.code == "internal_error"
             assert await value_of(found, "return 1") == 1
             assert found.stats().crashed == 1
+
+    run(scenario)
+
+
+def test_warm_workers_that_were_killed_a_moment_ago_are_not_given_to_a_run() -> None:
+    async def scenario() -> None:
+        async with supervisor(warm=2) as found:
+            (pool,) = found._pools.values()  # pyright: ignore[reportPrivateUsage] - which ones are warm
+            await until(lambda: len(pool.ready) == 2 and all(worker.pid for worker in pool.ready))
+            for pid in [worker.pid for worker in pool.ready]:
+                assert pid is not None
+                os.kill(pid, signal.SIGKILL)
+                assert ends(pid)
+            assert len(pool.ready) == 2  # the loop has not turned: nobody could have told the pool
+            assert await value_of(found, "return 1") == 1
+            await until(lambda: found.stats().crashed == 2)
 
     run(scenario)
 
