@@ -104,7 +104,7 @@ class Worker:
 
     @property
     def is_usable(self) -> bool:
-        """Asked before each leg: one that was killed a moment ago is not told of yet, but its socket knows."""
+        """Asked before each leg: of one killed a moment ago nobody has told yet, but its socket knows."""
         return self._fault is None and not self._channel.is_deserted()
 
     async def start(
