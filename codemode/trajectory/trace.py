@@ -108,9 +108,8 @@ class Trace:
                 why = code
             case Completed(raw_value=raw):
                 value, taken = (type_of(raw), len(raw)), self._take("value", "", lambda: bytes(raw))
-        if (
-            not why or why != self._suspended_for
-        ):  # else it is noted: a suspended run holds no more than it must
+        is_noted = why != "" and why == self._suspended_for  # a suspended run holds no more than it must
+        if not is_noted:
             end = self._ending(result.status, why, result.output)
 
             def finish(state: TraceState) -> None:
