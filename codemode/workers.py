@@ -156,8 +156,8 @@ class Worker:
         self._stop_alarm()
         if self._reply is not None:
             self._break(Aborted("the lease ended while the guest computed"))
-        # whoever waits for the outcome need not wait for a process to be woken, or to end
         reusable = self._legs_left > 0 and self.is_usable and not self._is_suspect
+        # later: whoever waits for the outcome need not wait for a process to be woken, or to end
         if reusable:
             self._is_starting = True
             self._loop.call_later(0, self._channel.send, _RESET)

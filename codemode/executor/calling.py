@@ -19,7 +19,6 @@ _log = logging.getLogger("codemode.executor")
 # Longer than a sync tool's thread is waited for.
 GRACE_SECONDS = 2.0
 
-
 OnEnd = Callable[["Calling", CallResult], None]
 
 
@@ -44,7 +43,7 @@ class Calling:
             on_end(self, result)
 
     def stop(self) -> None:
-        """The tool hears of it first. Nobody is told a result; `joined` says when it has ended."""
+        """The tool hears of it first. Nobody is told a result; `join` returns when it has ended."""
         self._on_end = None
         self.abort.set()
         if self.task is not None and not self.task.cancelling():  # a second cancel would cut its clean-up

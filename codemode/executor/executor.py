@@ -252,7 +252,7 @@ class Executor:
 
     def _context(self, tool: Tool, request: CallRequest, calling: Calling) -> CallContext:
         """Spelled out, because `replace` takes as long as a quick tool."""
-        given = request.context
+        given, sink = request.context, self._on_update
         return CallContext(
             given.agent_id,
             given.session_id,
@@ -265,5 +265,5 @@ class Executor:
             tool.id,
             request.idempotency_key,
             calling.abort,  # of this call: a time-out here is none of its neighbours' business
-            self._on_update and Reporter(given.run_id, request.call_id, tool.id, calling, self._on_update),
+            None if sink is None else Reporter(given.run_id, request.call_id, tool.id, calling, sink),
         )

@@ -1,7 +1,7 @@
 """Whose trajectory may be seen, and for how long: runs that run, that are suspended, and that ended lately.
 
 What is kept in memory is bounded in number and bytes. A suspended run that this engine has never resumed is
-read from its snapshot: claimed for as long as that takes, nothing of it is run, and put back as it was.
+read from its snapshot, without being claimed: nothing of it is run, and it stays as it is.
 """
 
 from __future__ import annotations

@@ -87,11 +87,9 @@ class FrameReader:
 
     def feed(self, data: bytes) -> list[Frame]:
         """Every frame that `data` completes. Raises FrameRefused for lengths over the caps."""
+        if not self.is_mid_frame and (frame := self._whole(data)) is not None:  # as nearly always
+            return [frame]
         frames: list[Frame] = []
-        if self._tail is None and not self._buffer:
-            frame = self._whole(data)  # as nearly always
-            if frame is not None:
-                return [frame]
         if self._tail is not None:
             own = data[: len(self._tail) - self._filled]
             self._tail[self._filled : self._filled + len(own)] = own
@@ -103,7 +101,7 @@ class FrameReader:
         return frames
 
     def _whole(self, data: bytes) -> Frame | None:
-        """What `data` is one frame of, no more and no less."""
+        """If `data` is one frame, no more and no less."""
         if len(data) < HEADER_BYTES:
             return None
         head_len, tail_len = _LENGTHS.unpack_from(data)
