@@ -174,9 +174,11 @@ class Suspensions:
         return Opened(claimed.claim, opened.state, opened.delta, settled, opened.label.expires_at_ms)
 
     async def _take(self, run_id: str) -> Claimed | NotClaimed:
-        claiming = self._call(lambda store: store.claim(run_id, self.owner, now_ms=now_ms()))
+        store = self._store
+        assert store is not None, "the store is not open"
         if self._thread is None:
-            return await claiming
+            return store.claim(run_id, self.owner, now_ms=now_ms())
+        claiming = self._in_thread(lambda: store.claim(run_id, self.owner, now_ms=now_ms()))
         taking = asyncio.ensure_future(claiming)
         try:
             return await asyncio.shield(taking)
