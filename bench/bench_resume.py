@@ -87,8 +87,14 @@ async def opened(gate: Gate, store: Path | None = None, **settings: Any) -> Asyn
         yield engine
 
 
+def is_ready(engine: Engine) -> bool:
+    """Workers wait, and none is being made: with pauses between runs that is so."""
+    workers = engine.stats()["workers"]
+    return not workers["starting"] and workers["warm"] >= engine.settings.warm_workers
+
+
 async def ready(engine: Engine) -> None:
-    while engine.stats()["workers"]["warm"] < engine.settings.warm_workers:  # noqa: ASYNC110 - forks elsewhere
+    while not is_ready(engine):  # noqa: ASYNC110 - forks elsewhere
         await asyncio.sleep(0.002)
 
 

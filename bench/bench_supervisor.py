@@ -93,8 +93,14 @@ async def repeated(supervisor: Supervisor, action: Callable[[], Awaitable[None]]
     return samples
 
 
+def is_full(supervisor: Supervisor) -> bool:
+    """Workers wait, and none is being made."""
+    found = supervisor.stats()
+    return not found.starting and found.warm >= supervisor.settings.warm
+
+
 async def full(supervisor: Supervisor) -> None:
-    while supervisor.stats().warm < supervisor.settings.warm:  # noqa: ASYNC110 - forks finish elsewhere
+    while not is_full(supervisor):  # noqa: ASYNC110 - forks finish elsewhere
         await asyncio.sleep(0.002)
 
 
@@ -171,7 +177,7 @@ def pss_kib(pid: int) -> int | None:
     """None if it is gone, or without the right to look: workers are closed to other processes."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except (PermissionError, ProcessLookupError):
+    except (FileNotFoundError, PermissionError, ProcessLookupError):
         return None
     return next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
