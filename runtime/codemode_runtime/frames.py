@@ -43,12 +43,18 @@ def encode_frame(head: bytes, tail: Data = b"") -> bytes:
     return b"".join(frame_parts(head, tail))
 
 
-def frame_parts(head: bytes, tail: Data = b"") -> list[Data]:
-    """The same to be sent piece by piece: a large tail as it lies. Raises FrameTooLarge."""
-    if len(head) > MAX_HEAD or len(tail) > MAX_TAIL:
-        raise FrameTooLarge(f"a frame of {len(head)} + {len(tail)} bytes")
-    lengths = _LENGTHS.pack(len(head), len(tail))
-    return [lengths + head, tail] if len(tail) >= LARGE_TAIL else [b"".join((lengths, head, tail))]
+def frame_parts(head: bytes, tail: Data = b"", prefix: bytes = b"") -> list[Data]:
+    """The same to be sent piece by piece: a large tail as it lies. Raises FrameTooLarge.
+
+    `prefix` is what the tail begins with.
+    """
+    tail_len = len(prefix) + len(tail)
+    if len(head) > MAX_HEAD or tail_len > MAX_TAIL:
+        raise FrameTooLarge(f"a frame of {len(head)} + {tail_len} bytes")
+    lengths = _LENGTHS.pack(len(head), tail_len)
+    if tail_len >= LARGE_TAIL:
+        return [b"".join((lengths, head, prefix)), tail]
+    return [b"".join((lengths, head, prefix, tail))]
 
 
 class FrameReader:

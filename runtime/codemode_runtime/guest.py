@@ -10,25 +10,33 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from codemode_runtime import delta as deltas
 from codemode_runtime.delta import PAGE, DeltaRefused, Extent
+from codemode_runtime.frames import Data
 from codemode_runtime.image import Image
-from codemode_runtime.shapes import Descriptor, EmptyDescriptor, Limits, Lookup, Settlement, Stop
+from codemode_runtime.shapes import (
+    Descriptor,
+    EmptyDescriptor,
+    Limits,
+    Lookup,
+    Settlement,
+    Stop,
+    pack_settlements,
+)
 from codemode_runtime.wasm import GuestTrap, Instance, Machine, OutOfBounds
 
 _BLOCK = struct.Struct("<15I")
 _SETTINGS_AT = _BLOCK.size  # the fields the host writes follow: interrupt, limits
 _SETTINGS = struct.Struct("<6I")
-_SETTLEMENT = struct.Struct("<III")
 _RANGE = struct.Struct("<II")
 # room in linear memory for what is not heap: fragmentation at the end, growth in steps
 _SLACK = 8 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Idle:
+class Idle(Struct, frozen=True):
     """Waiting for the host. `returned`: the program has ended, calls it never awaited have not."""
 
     messages: bytes
@@ -38,32 +46,28 @@ class Idle:
     pending_yields: int
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     """`result` is JSON: {"value": …, "lossy": […]}."""
 
     messages: bytes
     result: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(Struct, frozen=True):
     """`failure` is JSON; its `kind` is exception, syntax, unhandled, deadlock or value_too_large."""
 
     messages: bytes
     failure: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Stopped:
+class Stopped(Struct, frozen=True):
     """Ended by a limit; `messages` holds what it had sent by then."""
 
     messages: bytes
     reason: Stop
 
 
-@dataclass(frozen=True, slots=True)
-class Interrupted:
+class Interrupted(Struct, frozen=True):
     """`interrupt` was called while it computed."""
 
     messages: bytes
@@ -79,11 +83,11 @@ class Guest:
         self, machine: Machine, image: Image, limits: Limits, descriptor: Descriptor | None = None
     ) -> None:
         self._build_id = image.build_id
-        self._block = image.block
         self._scratch, self._scratch_bytes = image.scratch, image.scratch_bytes
         self._descriptor = descriptor or EmptyDescriptor()
         room = image.memory_bytes + limits.memory_bytes + _SLACK
         self._instance: Instance = machine.instantiate(room, self._look_up)
+        self._block = self._instance.view(image.block, _BLOCK.size + _SETTINGS.size)
         self._set_limits(limits)
 
     def configure(self, limits: Limits, descriptor: Descriptor) -> None:
@@ -92,9 +96,12 @@ class Guest:
         self._set_limits(limits)
 
     def warm(self, hot: Sequence[tuple[int, int]]) -> None:
-        """Makes pages its own now that a program would dirty later, while nobody waits."""
+        """Makes pages its own now that a program would dirty later, and finds what will be called, while
+        nobody waits."""
         for at, size in hot:
             self._instance.populate(at, size)
+        for name in (b"cm_start", b"cm_restore", b"cm_deliver", b"cm_capture"):
+            self._instance.find(name)
 
     def start(self, program: str) -> Outcome:
         """Compiles and runs the text as the body of a strict async function."""
@@ -104,14 +111,11 @@ class Guest:
 
     def deliver(self, settlements: Sequence[Settlement]) -> Outcome:
         """Settles in the given order; each one's consequences run before the next is delivered."""
-        parts: list[bytes] = []
-        for settled in settlements:
-            size = len(settled.json)
-            parts.append(_SETTLEMENT.pack(settled.id, settled.rejected, size))
-            parts.append(settled.json)
-            parts.append(b"\0" * (4 - size % 4))
-        inbox = b"".join(parts)
-        return self._enter(inbox, b"cm_deliver")
+        return self.deliver_packed(pack_settlements(settlements))
+
+    def deliver_packed(self, settlements: Data) -> Outcome:
+        """The same, with what `pack_settlements` made."""
+        return self._enter(settlements, b"cm_deliver")
 
     def capture(self) -> bytes:
         """The delta of an idle guest, which may go on afterwards. Raises OutOfBounds if its plan is a lie."""
@@ -150,7 +154,7 @@ class Guest:
 
     def interrupt(self) -> None:
         """Stops the program at its next poll. Safe from any thread while the guest runs."""
-        self._instance.write(self._block + _SETTINGS_AT, b"\1\0\0\0")
+        self._block[_SETTINGS_AT] = 1
 
     def read_messages(self) -> bytes:
         """What has been sent so far, as a JSON array; safe from another thread while the guest runs."""
@@ -160,26 +164,27 @@ class Guest:
         return self._instance.read(0, self._instance.size())
 
     def close(self) -> None:
+        self._block.release()
         self._instance.close()
 
     def _look_up(self, kind: int, key: str) -> bytes | None:
         return self._descriptor.lookup(Lookup(kind), key)
 
     def _set_limits(self, limits: Limits) -> None:
-        words = _SETTINGS.pack(
-            0, limits.memory_bytes, limits.output_bytes, 0, limits.pending_calls, limits.message_bytes
-        )
-        self._instance.write(self._block + _SETTINGS_AT, words)
+        words = (0, limits.memory_bytes, limits.output_bytes, 0, limits.pending_calls, limits.message_bytes)
+        _SETTINGS.pack_into(self._block, _SETTINGS_AT, *words)
 
-    def _enter(self, inbox: bytes, function: bytes, *arguments: int) -> Outcome:
+    def _enter(self, inbox: Data, function: bytes, *arguments: int) -> Outcome:
+        instance, size = self._instance, len(inbox)
         try:
             at = self._scratch
-            if len(inbox) >= self._scratch_bytes:
-                at = self._instance.call(b"cm_inbox", len(inbox)) & 0xFFFFFFFF
-            self._instance.write(at, inbox + b"\0")
-            return self._outcome(self._instance.call(function, at, len(inbox), *arguments))
+            if size >= self._scratch_bytes:
+                at = instance.call(b"cm_inbox", size) & 0xFFFFFFFF
+            instance.write(at, b"%b\0" % inbox)
+            status = instance.call(function, at, size, *arguments)
         except GuestTrap as trap:
             return self._stopped(trap)
+        return self._outcome(status)
 
     def _stopped(self, trap: GuestTrap) -> Stopped:
         block = self._read_block()
@@ -206,7 +211,7 @@ class Guest:
                 raise OutOfBounds(f"status {status}")
 
     def _read_block(self) -> tuple[int, ...]:
-        return _BLOCK.unpack(self._instance.read(self._block, _BLOCK.size))
+        return _BLOCK.unpack_from(self._block)
 
     def _messages(self, block: tuple[int, ...]) -> bytes:
         return b"[" + self._instance.read(block[1], block[2]) + b"]"
@@ -218,9 +223,12 @@ const call = async (id) => { const r = await tools.call(id, { id, seen }); retur
 const all = await Promise.all(['a', 'b'].map((id) => call(id)));
 return all.map((r) => r.n).join(`-${all.length}`);"""
 
+_GAP = 32 * PAGE
+
 
 def find_hot_pages(machine: Machine, image: Image) -> tuple[tuple[int, int], ...]:
-    """The memory (address, bytes) that a sample program dirties, for `warm`. Once per process tree."""
+    """The memory (address, bytes) that a sample program dirties, and what lies between: other programs touch
+    that, and one long range is had as fast as many short ones. For `warm`, once per process tree."""
     guest = Guest(machine, image, Limits())
     before = guest.read_memory()
     guest.start(_SAMPLE)
@@ -231,8 +239,8 @@ def find_hot_pages(machine: Machine, image: Image) -> tuple[tuple[int, int], ...
     for at in range(0, len(before), PAGE):
         if before[at : at + PAGE] == after[at : at + PAGE]:
             continue
-        if runs and sum(runs[-1]) == at:
-            runs[-1] = (runs[-1][0], runs[-1][1] + PAGE)
+        if runs and at - sum(runs[-1]) <= _GAP:
+            runs[-1] = (runs[-1][0], at + PAGE - runs[-1][0])
         else:
             runs.append((at, PAGE))
     return tuple(runs)

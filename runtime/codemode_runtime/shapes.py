@@ -6,8 +6,12 @@ Loads nothing of WebAssembly, so that the host can import it.
 from __future__ import annotations
 
 import enum
+import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 
 class Lookup(enum.IntEnum):
@@ -61,10 +65,25 @@ class Limits:
     message_bytes: int = 16 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Settlement:
+class Settlement(Struct, frozen=True):
     """The end of one piece of host work. `json` is the value, or {name, message, code, data} if rejected."""
 
     id: int
     json: bytes = b"null"
     rejected: bool = False
+
+
+_SETTLEMENT = struct.Struct("<III")
+
+
+def pack_settlements(settlements: Sequence[Settlement]) -> bytes:
+    """As the guest reads them (`cm_deliver`, runtime/shim/abi.c); the host packs, the worker passes on."""
+    parts: list[bytes] = []
+    for settled in settlements:
+        size = len(settled.json)
+        parts += (
+            _SETTLEMENT.pack(settled.id, settled.rejected, size),
+            settled.json,
+            b"\0" * (4 - size % 4),
+        )
+    return b"".join(parts)
