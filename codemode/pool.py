@@ -19,6 +19,7 @@ from typing import Literal
 from codemode_runtime.zygote_wire import Flavour, Setup
 
 from codemode.confinement import Confinement
+from codemode.vigil import Processors
 from codemode.worker_errors import Aborted, RuntimeUnavailable, SupervisorError
 from codemode.workers import Worker
 from codemode.zygotes import Zygote
@@ -64,6 +65,7 @@ class Pool:
         flavour: Flavour,
         settings: PoolSettings,
         counters: Counters,
+        processors: Processors,
         on_release: Callable[[Worker], None],
     ) -> None:
         self.flavour: Flavour = flavour
@@ -75,6 +77,7 @@ class Pool:
         self._homes: dict[int, Zygote] = {}  # of every worker whose process lives, by token
         self._settings = settings
         self._counters = counters
+        self._processors = processors
         self._on_release = on_release
         self._loop = asyncio.get_running_loop()
         self._demand: deque[asyncio.Future[Worker]] = deque()
@@ -171,6 +174,7 @@ class Pool:
             legs=self._settings.legs,
             grace_ms=self._settings.grace_ms,
             memory_bytes=self._settings.memory_bytes,
+            processors=self._processors,
         )
         self._homes[worker.token] = zygote
         self.starting.add(worker)

@@ -77,6 +77,8 @@ class Resumption:
         with worker:
             is_thawed = opened is not None
             if opened is None:
+                if not self._suspensions.is_durable:  # which would take longer than waking
+                    worker.attend()
                 opened = await self._open(run)
                 if isinstance(opened, Failed):
                     return opened

@@ -20,6 +20,7 @@ from msgspec import Struct
 from codemode.config import CodeModeConfig, EngineSettings
 from codemode.fair import FairQueue
 from codemode.pool import Counters, Pool, PoolSettings
+from codemode.vigil import Processors
 from codemode.worker_errors import Aborted, QueueFull
 from codemode.workers import Worker
 
@@ -94,6 +95,7 @@ class Supervisor:
     def __init__(self, settings: SupervisorSettings | None = None) -> None:
         self.settings = settings or SupervisorSettings()
         self._counters = Counters()
+        self._processors = Processors()
         self._pools: dict[Flavour, Pool] = {}
         self._busy = 0
         self._queue: FairQueue[asyncio.Future[None]] = FairQueue()
@@ -117,7 +119,8 @@ class Supervisor:
     async def start(self) -> None:
         """Returns when a worker is ready. Raises RuntimeUnavailable, and then leaves nothing behind."""
         try:
-            await asyncio.gather(*(self._pool(f).prime() for f in ("javascript", *self.settings.prewarm)))
+            flavours: tuple[Flavour, ...] = ("javascript", *self.settings.prewarm)
+            await asyncio.gather(*(self._pool(f).prime() for f in flavours), self._processors.find())
         except BaseException:
             await self.close()
             raise
@@ -204,7 +207,7 @@ class Supervisor:
         pool = self._pools.get(flavour)
         if pool is None:
             pool = self._pools[flavour] = Pool(
-                flavour, self._pool_settings(), self._counters, self._on_release
+                flavour, self._pool_settings(), self._counters, self._processors, self._on_release
             )
         return pool
 

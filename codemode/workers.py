@@ -18,15 +18,17 @@ from typing import Protocol
 
 from codemode_runtime import wire
 from codemode_runtime.frames import Data, Frame, FrameRefused, frame_parts
-from codemode_runtime.shapes import Limits, Lookup, Settlement
-from msgspec import Raw
+from codemode_runtime.shapes import Limits, Lookup, Settlement, pack_settlements
 
 from codemode.channel import Channel
+from codemode.vigil import Processors, Vigil
 from codemode.worker_errors import Aborted, ProtocolViolation, SupervisorError, WorkerLost
 
 # For what is no computing of a guest and has no budget: captures.
 _PATIENCE_SECONDS = 30.0
 _CLOSE_SECONDS = 0.001
+_ATTEND = frame_parts(wire.encode(wire.Attend()))
+_DELIVER = wire.encode(wire.Deliver())
 _RESET = frame_parts(wire.encode(wire.Reset()))
 # The guest counts output and stops a program that makes too much; this only catches a worker that lies.
 _OUTPUT_SLACK = 2
@@ -71,6 +73,7 @@ class Worker:
         legs: int,
         grace_ms: int,
         memory_bytes: int,
+        processors: Processors,
     ) -> None:
         self.token = token
         self.pid: int | None = None
@@ -83,6 +86,7 @@ class Worker:
         self._memory_bytes = memory_bytes
         self._loop = asyncio.get_running_loop()
         self._channel = Channel(connection, self._on_frame, self._on_end)
+        self._vigil = Vigil(processors)
         self._reply: asyncio.Future[tuple[wire.FromWorker, Data]] | None = None
         self._descriptor: RunDescriptor | None = None
         self._alarm: asyncio.TimerHandle | None = None  # one for the leg, or for what is delivered after it
@@ -112,7 +116,13 @@ class Worker:
     ) -> wire.Outcome:
         """Runs the program to its first outcome. The budget is the leg's, from when the worker has it."""
         self._begin(descriptor, budget_ms, limits)
-        return await self._compute(wire.Start(program, language, limits, budget_ms, descriptor.offer))
+        start = wire.Start(program, language, limits, budget_ms, descriptor.offer)
+        return await self._compute(frame_parts(wire.encode(start)), opens=True)
+
+    def attend(self) -> None:
+        """A request will follow at once: waking takes as long as making it ready."""
+        if self._fault is None:
+            self._vigil.rouse(lambda: self._channel.send(_ATTEND), self.pid)
 
     def send_resume(
         self,
@@ -127,18 +137,20 @@ class Worker:
         Apart, so that the caller can make itself ready while the worker works.
         """
         self._begin(descriptor, budget_ms, limits)
-        self._send(wire.Resume(limits, budget_ms, descriptor.offer, _pack(settlements)), delta)
+        packed = pack_settlements(settlements)
+        resume = wire.Resume(limits, budget_ms, descriptor.offer, len(packed))
+        self._send(frame_parts(wire.encode(resume), delta, packed), opens=True)
 
     async def deliver(self, settlements: Sequence[Settlement]) -> wire.Outcome:
         """Settles work that an idle guest waits for, in this order."""
-        return await self._compute(wire.Deliver(_pack(settlements)))
+        return await self._compute(frame_parts(_DELIVER, pack_settlements(settlements)))
 
     async def capture(self, max_bytes: int) -> tuple[wire.Captured, Data]:
         """The delta of an idle guest, which may go on; empty if it has more than `max_bytes`."""
         self._channel.reader.max_tail = max_bytes
         patience = self._loop.call_later(_PATIENCE_SECONDS, self._break, WorkerLost(None))
         try:
-            self._send(wire.Capture(max_bytes))
+            self._send(frame_parts(wire.encode(wire.Capture(max_bytes))))
             message, delta = await self._answer()
         finally:
             patience.cancel()
@@ -155,8 +167,9 @@ class Worker:
         self._descriptor = None
         self._stop_alarm()
         if self._reply is not None:
+            self._vigil.end()
             self._break(Aborted("the lease ended while the guest computed"))
-        reusable = self._legs_left > 0 and self.is_usable and not self._is_suspect
+        reusable = self._legs_left > 0 and self._fault is None and not self._is_suspect
         # later: whoever waits for the outcome need not wait for a process to be woken, or to end
         if reusable:
             self._is_starting = True
@@ -196,10 +209,10 @@ class Worker:
         self._output_left = _OUTPUT_SLACK * limits.output_bytes
         self._alarm = self._loop.call_later(budget_ms / 1000 + self._grace, self._on_overdue)
 
-    async def _compute(self, message: wire.ToWorker) -> wire.Outcome:
+    async def _compute(self, request: list[Data], *, opens: bool = False) -> wire.Outcome:
         if self._alarm is None:
             self._alarm = self._loop.call_later(self._grace, self._on_overdue)
-        self._send(message)
+        self._send(request, opens=opens)
         return await self.outcome()
 
     async def outcome(self) -> wire.Outcome:
@@ -215,14 +228,15 @@ class Worker:
             raise self._break(ProtocolViolation("the worker sent more output than a program may make"))
         return outcome
 
-    def _send(self, message: wire.ToWorker, tail: Data = b"") -> None:
+    def _send(self, request: list[Data], *, opens: bool = False) -> None:
         if self._fault is not None:
             raise self._fault
         assert self.is_leased
         assert self._reply is None, "one request at a time"
-        frame = frame_parts(wire.encode(message), tail)
-        self._reply = self._loop.create_future()
-        self._channel.send(frame)
+        self._reply = reply = self._loop.create_future()
+        self._vigil.begin(
+            lambda: self._channel.send(request), self.pid, lambda: not reply.done(), opens=opens
+        )
 
     async def _answer(self) -> tuple[wire.FromWorker, Data]:
         assert self._reply is not None, "nothing was asked"
@@ -233,6 +247,7 @@ class Worker:
             raise
         finally:
             self._reply = None
+            self._vigil.end()
 
     def _on_overdue(self) -> None:
         """The worker missed its deadline by more than the grace: it is killed, and answered for."""
@@ -312,7 +327,3 @@ def _output_of(outcome: wire.Outcome) -> int:
             case _:
                 pass
     return size
-
-
-def _pack(settlements: Sequence[Settlement]) -> tuple[wire.Settled, ...]:
-    return tuple(wire.Settled(settled.id, settled.rejected, Raw(settled.json)) for settled in settlements)

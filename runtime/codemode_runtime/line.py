@@ -2,7 +2,7 @@
 
 Being woken costs both sides tens of microseconds, more than answering a quick tool call. So a worker that
 expects an answer looks for it for a moment before it sleeps, as long as that pays: one look in vain, and it
-sleeps at once until an answer has been quick again. Why the host does not look: docs/decisions/0004.
+sleeps at once until an answer has been quick again. The host does likewise (codemode/vigil.py).
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import time
 from codemode_runtime.frames import Data, Frame, FrameReader, frame_parts
 
 _CHUNK = 64 << 10
-_QUICK_SECONDS = 200e-6
+LOOK_SECONDS = 500e-6
 
 
 class Line:
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
-        self._sent_at = 0.0
+        self._look_until = 0.0
         self._is_quick = True
         self._reader = FrameReader()
         self._frames: list[Frame] = []
@@ -28,7 +28,12 @@ class Line:
         """Raises FrameTooLarge before anything is sent, OSError if the host is gone."""
         for part in frame_parts(head, tail):
             self._connection.sendall(part)
-        self._sent_at = time.perf_counter()
+        self._look_until = time.perf_counter() + LOOK_SECONDS
+
+    def attend(self) -> None:
+        """The host says that it will ask at once."""
+        self._is_quick = True
+        self._look_until = time.perf_counter() + LOOK_SECONDS
 
     def receive(self, *, soon: bool = False) -> Frame | None:
         """The next frame; None when the host has closed its end. `soon`: it may come at once."""
@@ -45,13 +50,12 @@ class Line:
                 data = self._connection.recv(_CHUNK)
             if not data:
                 return None
-            self._is_quick = time.perf_counter() - self._sent_at < _QUICK_SECONDS
+            self._is_quick = time.perf_counter() < self._look_until
             self._frames = self._reader.feed(data)
         return self._frames.pop(0)
 
     def _look(self) -> bytes | None:
-        until = self._sent_at + _QUICK_SECONDS
-        while time.perf_counter() < until:
+        while time.perf_counter() < self._look_until:
             try:
                 return self._connection.recv(_CHUNK, socket.MSG_DONTWAIT)
             except BlockingIOError:
@@ -64,6 +68,8 @@ class Nowhere:
 
     def send(self, head: bytes, tail: Data = b"") -> None:
         frame_parts(head, tail)
+
+    def attend(self) -> None: ...
 
     def receive(self, *, soon: bool = False) -> Frame | None:  # noqa: ARG002 - a line's shape
         return None

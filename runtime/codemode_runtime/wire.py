@@ -86,10 +86,8 @@ class Offer(Struct, frozen=True):
     answers: tuple[Answer, ...] = ()
 
 
-class Settled(Struct, frozen=True, array_like=True):
-    id: int
-    rejected: bool
-    json: Raw
+class Attend(Message, frozen=True):
+    """A request will follow at once: be awake for it."""
 
 
 class Start(Message, frozen=True):
@@ -101,16 +99,16 @@ class Start(Message, frozen=True):
 
 
 class Resume(Message, frozen=True):
-    """The frame's tail is the delta."""
+    """The frame's tail is packed settlements, so many bytes of them, and the delta."""
 
     limits: Limits
     budget_ms: int
     offer: Offer
-    settlements: tuple[Settled, ...]
+    settlements_bytes: int
 
 
 class Deliver(Message, frozen=True):
-    settlements: tuple[Settled, ...]
+    """The frame's tail is packed settlements."""
 
 
 class Capture(Message, frozen=True):
@@ -127,7 +125,7 @@ class LookupAnswer(Message, frozen=True):
     found: bool
 
 
-ToWorker = Start | Resume | Deliver | Capture | Reset | LookupAnswer
+ToWorker = Attend | Start | Resume | Deliver | Capture | Reset | LookupAnswer
 
 
 # ---- worker to host --------------------------------------------------------------------------------------

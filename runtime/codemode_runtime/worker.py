@@ -22,7 +22,7 @@ from codemode_runtime.frames import Data, FrameRefused
 from codemode_runtime.guest import Guest
 from codemode_runtime.line import Line, Nowhere
 from codemode_runtime.offered import OfferedDescriptor
-from codemode_runtime.shapes import Limits, Settlement, Stop
+from codemode_runtime.shapes import Limits, Settlement, Stop, pack_settlements
 from codemode_runtime.watchdog import Interruptible, Watchdog
 
 # More is refused here, so that a program cannot keep the host busy with decoding what it sent.
@@ -41,12 +41,14 @@ class Worker:
         self._watchdog = Watchdog(self._answer_and_exit)
         self._watchdog.start()
         self._exact_positions = True
-        self._is_asking = False  # the guest waits for calls, which may be quick
+        self._expects_soon = (
+            False  # the host is about to ask, or the guest waits for calls, which may be quick
+        )
 
     def serve(self, layers: Sequence[wire.LayerReport]) -> None:
         """`layers` is what confinement did to this process."""
         self._reset(layers)
-        while (frame := self._line.receive(soon=self._is_asking)) is not None:
+        while (frame := self._line.receive(soon=self._expects_soon)) is not None:
             self._obey(wire.read_as_worker(frame.head), frame.tail)
 
     def rehearse(self) -> None:
@@ -60,23 +62,26 @@ class Worker:
         start = wire.Start(program, "javascript", limits, 60_000, wire.Offer())
         self._obey(wire.read_as_worker(wire.encode(start)), b"")
         delta = self._guest.capture()
-        settled = (wire.Settled(1, False, Raw(b"null")),)
-        self._obey(wire.Deliver(settled), b"")
+        settled = pack_settlements([Settlement(1)])
+        self._obey(wire.read_as_worker(wire.encode(wire.Deliver())), settled)
         self._guest.close()
         self._guest = self._make_guest()
-        resume = wire.Resume(limits, 60_000, wire.Offer(), settled)
-        self._obey(wire.read_as_worker(wire.encode(resume)), delta)
+        resume = wire.Resume(limits, 60_000, wire.Offer(), len(settled))
+        self._obey(wire.read_as_worker(wire.encode(resume)), settled + delta)
         self._guest.close()
         self._line = line
 
     def _obey(self, order: wire.ToWorker, tail: Data) -> None:
         match order:
+            case wire.Attend():
+                self._expects_soon = True
+                self._line.attend()
             case wire.Start() as start:
                 self._start(start)
             case wire.Resume() as resume:
                 self._resume(resume, tail)
-            case wire.Deliver(settlements):
-                self._compute(lambda: self._guest.deliver(_unpack(settlements)))
+            case wire.Deliver():
+                self._compute(lambda: self._guest.deliver_packed(tail))
             case wire.Capture(max_bytes):
                 self._capture(max_bytes)
             case wire.Reset():
@@ -87,7 +92,7 @@ class Worker:
 
     def _reset(self, layers: Sequence[wire.LayerReport]) -> None:
         self._watchdog.arm(None)
-        self._is_asking = False
+        self._expects_soon = False
         self._guest = self._make_guest()
         self._line.send(wire.encode(wire.Ready(tuple(layers))))
 
@@ -114,7 +119,8 @@ class Worker:
         self._exact_positions = prepared.exact_positions
         self._compute(lambda: self._guest.start(prepared.code), prepare_us=_micros_since(began))
 
-    def _resume(self, resume: wire.Resume, delta: Data) -> None:
+    def _resume(self, resume: wire.Resume, tail: Data) -> None:
+        settlements, delta = tail[: resume.settlements_bytes], memoryview(tail)[resume.settlements_bytes :]
         self._begin(resume.limits, resume.budget_ms, resume.offer)
         began = time.perf_counter_ns()
         try:
@@ -124,8 +130,8 @@ class Worker:
         except MemoryError as error:
             self._refuse_restore(wire.RestoreRefused("memory_limit_exceeded", str(error)))
         else:
-            settlements = _unpack(resume.settlements)
-            self._compute(lambda: self._guest.deliver(settlements), restore_us=_micros_since(began))
+            spent = _micros_since(began)
+            self._compute(lambda: self._guest.deliver_packed(settlements), restore_us=spent)
 
     def _refuse_restore(self, refused: wire.RestoreRefused) -> None:
         self._line.send(wire.encode(refused))
@@ -140,13 +146,13 @@ class Worker:
     def _report(self, outcome: guests.Outcome, spent: wire.Spent) -> None:
         exact = self._exact_positions
         sent = outcome.messages
+        self._expects_soon = isinstance(outcome, guests.Idle) and outcome.pending_calls > 0
         if _is_too_much(sent):
             self._line.send(wire.encode(wire.Stopped(Raw(b"[]"), spent, exact, Stop.MESSAGES)))
             return
         messages = Raw(sent)
         match outcome:
             case guests.Idle(_, returned, calls, timers, yields):
-                self._is_asking = calls > 0
                 frame = wire.Idle(messages, spent, exact, returned, calls, timers, yields)
             case guests.Done(_, result):
                 frame = wire.Done(messages, spent, exact, Raw(result))
@@ -179,10 +185,6 @@ def _is_too_much(messages: bytes) -> bool:
     if len(messages) < _COUNT_ABOVE:
         return False
     return len(messages) > MAX_MESSAGE_BYTES or (wire.count_messages(messages) or 0) > MAX_MESSAGES
-
-
-def _unpack(settlements: Sequence[wire.Settled]) -> list[Settlement]:
-    return [Settlement(settled.id, bytes(settled.json), settled.rejected) for settled in settlements]
 
 
 def _micros_since(began: int) -> int:

@@ -10,6 +10,7 @@ from codemode_runtime.frames import encode_frame
 from codemode_runtime.shapes import Limits
 from msgspec import Raw
 
+from codemode.vigil import Processors
 from codemode.worker_errors import SupervisorError, WorkerLost
 from codemode.workers import Worker
 from tests.control.engine_harness import run
@@ -39,7 +40,7 @@ async def outcome_of(last_words: bytes) -> wire.Outcome | SupervisorError:
     """Of a worker that sends this and ends, and whose end the host hears of first."""
     owner = Owner()
     ours, theirs = socket.socketpair()
-    worker = Worker(1, ours, owner, legs=1, grace_ms=20_000, memory_bytes=64 << 20)
+    worker = Worker(1, ours, owner, legs=1, grace_ms=20_000, memory_bytes=64 << 20, processors=Processors())
     worker.lend()
     leg = asyncio.create_task(worker.start("for (;;);", "javascript", Limits(), 100, NoDescriptor()))
     await asyncio.sleep(0)  # the request is on its way

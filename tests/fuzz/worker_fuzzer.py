@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from codemode_runtime import wire
 from codemode_runtime.frames import encode_frame
-from codemode_runtime.shapes import Limits
+from codemode_runtime.shapes import Limits, Settlement, pack_settlements
 from msgspec import Raw
 
 from codemode.supervisor import Supervisor, SupervisorSettings
@@ -28,20 +28,20 @@ from tests.fuzz.runner import Subject
 
 _PATIENCE_SECONDS = 30.0
 _BUDGET_MS = 200
+_SETTLED = pack_settlements([Settlement(1, b'{"a": 1}'), Settlement(2, b'{"message": "no"}', rejected=True)])
 
 
 @cache
 def orders() -> tuple[bytes, ...]:
     limits, offer = Limits(), wire.Offer(False, True, (wire.Answer(1, "echo", Raw(b'"id"')),))
-    settled = (wire.Settled(1, False, Raw(b'{"a": 1}')), wire.Settled(2, True, Raw(b'{"message": "no"}')))
     program = "const r = await tools.call('echo', 1); return [r, await tools.call('x')]"
     return tuple(
         wire.encode(order)
         for order in (
             wire.Start(program, "javascript", limits, _BUDGET_MS, offer),
             wire.Start("return 1 as any", "typescript", limits, _BUDGET_MS, offer),
-            wire.Resume(limits, _BUDGET_MS, offer, settled),
-            wire.Deliver(settled),
+            wire.Resume(limits, _BUDGET_MS, offer, len(_SETTLED)),
+            wire.Deliver(),
             wire.Capture(1 << 20),
             wire.Reset(),
             wire.LookupAnswer(True),
@@ -63,7 +63,8 @@ class WorkerOrders:
             if dice.random() < 0.7:
                 value: Any = change_json(dice, msgspec.json.decode(head))
                 head = encode_json(dice, value)
-            stream.append(encode_frame(head, dice.choice((b"", b"", rubbish(dice)))))
+            tail = dice.choice((b"", _SETTLED, change_bytes(dice, _SETTLED, [_SETTLED]), rubbish(dice)))
+            stream.append(encode_frame(head, tail))
         data = b"".join(stream)
         return change_bytes(dice, data, stream) if dice.random() < 0.3 else data
 
