@@ -12,11 +12,10 @@ from codemode.executor import AuditEvent
 from codemode.tool_search import comparison_report
 from tests.control.engine_harness import run
 from tests.control.tool_samples import make
-from tests.control.tool_search_harness import Log, catalog_of_300, payload, reach
+from tests.control.tool_search_harness import MODES, Log, catalog_of_300, payload, reach
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
-MODES = ("code", "tools", "directory")
 WISH = "update record_20"  # a plugin's, so that a directory may name it
 ARGUMENTS = {"subject": "x", "count": 3}
 

@@ -11,32 +11,15 @@ from typing import Any
 
 import pytest
 
-from codemode import ConfigError, Engine, ToolHints
-from codemode.executor import ApprovalRequest, BeforeToolCall, Block, RequireApproval
-from codemode.tool_search import Answer, PreparedSearch
+from codemode import ConfigError, Engine
+from codemode.tool_search import Answer
 from codemode.tools import Tool
 from tests.control.engine_harness import Desk, run, until
 from tests.control.tool_samples import make
-from tests.control.tool_search_harness import Log, damage_runtime, end_by
+from tests.control.tool_search_harness import MODES, Log, call, damage_runtime, end_by, told
 from tests.e2e.mcp.harness import HERE, free_port, listening, servers
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
-
-MODES = ("code", "tools", "directory")
-
-
-async def call(prepared: PreparedSearch, target: str, arguments: dict[str, Any] | None = None) -> Answer:
-    """A tool by name or id, in the way of the mode."""
-    if prepared.mode == "code":
-        program = f"return await openclaw.tools.call({target!r}, {arguments or {}!r})"
-        return await prepared.call("tool_search_code", {"code": program})
-    return await prepared.call("tool_call", {"id": target, "args": arguments or {}})
-
-
-def told(answer: Answer) -> str:
-    """What the model reads, whatever the mode adds to it."""
-    assert answer.error is not None, answer
-    return answer.error.message
 
 
 @pytest.mark.guarantee("tool-search-fails-closed")
@@ -114,123 +97,6 @@ def test_a_server_that_went_down_since_its_tool_was_found_fails_the_call(mode: s
     assert (up.status, up.value["result"]) == ("completed", 2)
     assert down.status == "failed"
     assert down.code == ("nested_tool_failed" if mode == "code" else "mcp_error")
-
-
-class Rule:
-    """Blocks one tool, wants an approval for another."""
-
-    def before_tool_call(self, event: BeforeToolCall) -> Any:
-        match event.tool:
-            case "blocked":
-                return Block("not on a Sunday")
-            case "asked":
-                return RequireApproval("Really?")
-            case _:
-                return None
-
-
-@pytest.mark.guarantee("tool-search-fails-closed")
-@pytest.mark.parametrize("mode", MODES)
-def test_a_block_of_the_host_is_reported_and_not_bypassed(mode: str) -> None:
-    log = Log()
-
-    async def scenario() -> Any:
-        async with Engine([log.tool("blocked")], False, hooks=Rule()) as engine:
-            prepared = await engine.tool_search({"mode": mode}).prepare()
-            return await call(prepared, "blocked", {"subject": "x"})
-
-    answer = run(scenario)
-    assert "blocked was blocked: not on a Sunday" in told(answer)
-    assert answer.code == ("nested_tool_failed" if mode == "code" else "denied")
-    assert log.ran == []
-
-
-@pytest.mark.guarantee("tool-search-fails-closed")
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("tool", ["asked", "pay"])
-def test_an_approval_that_is_refused_is_reported_and_not_bypassed(mode: str, tool: str) -> None:
-    log, requests = Log(), list[ApprovalRequest]()
-    tools = [log.tool("asked"), log.tool("pay", hints=ToolHints(requires_approval=True))]
-
-    def approve(request: ApprovalRequest) -> bool:
-        requests.append(request)
-        return False
-
-    async def scenario() -> Any:
-        async with Engine(tools, False, hooks=Rule(), approve=approve) as engine:
-            prepared = await engine.tool_search({"mode": mode}).prepare()
-            return await call(prepared, tool, {"subject": "x"})
-
-    answer = run(scenario)
-    assert f"{tool} was not approved" in told(answer)
-    assert [(asked.tool, asked.tool_id, asked.arguments) for asked in requests] == [
-        (tool, f"plugin:acme:{tool}", {"subject": "x"})
-    ]
-    assert log.ran == []
-
-
-@pytest.mark.parametrize("decision", ["approve", "deny"])
-def test_a_call_that_waits_for_approval_runs_when_it_is_given_and_only_then(decision: str) -> None:
-    log = Log()
-    pay = log.tool("pay", hints=ToolHints(requires_approval=True))
-
-    async def scenario() -> Any:
-        async with Engine([pay], False) as engine:
-            prepared = await engine.tool_search({"mode": "tools"}).prepare()
-            waits = await call(prepared, "pay", {"subject": "x"})
-            assert waits.approval is not None
-            ran_before = list(log.ran)
-            if decision == "approve":
-                decided = await prepared.approve(waits.approval.id)
-            else:
-                decided = await prepared.deny(waits.approval.id, "too much")
-            return waits, ran_before, decided, await prepared.approve(waits.approval.id)
-
-    waits, ran_before, decided, again = run(scenario)
-    assert (waits.status, waits.approval.summary, ran_before, again) == (
-        "waiting",
-        "Run pay(subject)",
-        [],
-        None,
-    )
-    assert waits.to_envelope()["status"] == "healthy"
-    if decision == "approve":
-        assert (decided.status, decided.value) == ("completed", {"did": "pay", "subject": "x"})
-    else:
-        assert (decided.code, told(decided)) == ("denied", "pay was not approved: too much")
-    assert log.ran == ([("pay", {"subject": "x"})] if decision == "approve" else [])
-
-
-def test_an_approval_that_comes_when_the_tool_is_gone_runs_nothing() -> None:
-    log = Log()
-    live = [log.tool("pay", hints=ToolHints(requires_approval=True))]
-
-    async def scenario() -> Any:
-        async with Engine([log.tool("other")], False) as engine:
-            prepared = await engine.tool_search({"mode": "tools"}).prepare(tools=lambda: live)
-            waits = await call(prepared, "pay", {"subject": "x"})
-            live.clear()
-            assert waits.approval is not None
-            return await prepared.approve(waits.approval.id)
-
-    assert run(scenario).code == "unknown_tool"
-    assert log.ran == []
-
-
-def test_a_program_cannot_wait_for_an_approval_and_is_told_which() -> None:
-    log = Log()
-    pay = log.tool("pay", hints=ToolHints(requires_approval=True))
-    program = (
-        "try { await openclaw.tools.call('pay', { subject: 'x' }) } catch (e) { return [e.code, e.message] }"
-    )
-
-    async def scenario() -> Any:
-        async with Engine([pay], False) as engine:
-            prepared = await engine.tool_search({"mode": "code"}).prepare()
-            return await prepared.call("tool_search_code", {"code": program})
-
-    assert run(scenario).value == ["denied", "pay needs an approval that nobody has given: Run pay(subject)"]
-    assert log.ran == []
 
 
 @pytest.mark.guarantee("bridge-tools-call-no-controls-and-no-core-tools")

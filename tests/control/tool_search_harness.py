@@ -24,6 +24,8 @@ from codemode.tools import CallContext, Tool, ToolHints
 from codemode.tools.definition import Source
 from tests.control.tool_samples import takes
 
+MODES = ("code", "tools", "directory")
+
 
 @dataclass
 class Log:
@@ -136,3 +138,17 @@ async def end_by(how: str, engine: Engine, running: asyncio.Task[Any]) -> Any:
     [answer] = await asyncio.gather(running, return_exceptions=True)
     await engine.close()
     return answer
+
+
+async def call(prepared: PreparedSearch, target: str, arguments: dict[str, Any] | None = None) -> Answer:
+    """A tool by name or id, in the way of the mode."""
+    if prepared.mode == "code":
+        program = f"return await openclaw.tools.call({target!r}, {arguments or {}!r})"
+        return await prepared.call("tool_search_code", {"code": program})
+    return await prepared.call("tool_call", {"id": target, "args": arguments or {}})
+
+
+def told(answer: Answer) -> str:
+    """What the model reads, whatever the mode adds to it."""
+    assert answer.error is not None, answer
+    return answer.error.message
