@@ -148,6 +148,7 @@ class Zygote:
             self._keeper.kill()
 
     def _on_process_end(self, end: End) -> None:
+        self._channel.drain()  # its last words, why it did not start among them, may still be in the socket
         was_the_worker = self.is_ready and not self.forks
         self.is_ready = False
         self._channel.close()

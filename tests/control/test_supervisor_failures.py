@@ -5,13 +5,18 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
+from pathlib import Path
 
 import pytest
 from codemode_runtime import wire
+from codemode_runtime.zygote_wire import Setup
 
 from codemode.worker_errors import ProtocolViolation, RuntimeUnavailable, WorkerLost
+from codemode.zygotes import Zygote
 from tests.conftest import ends
 from tests.control.harness import ROGUE, answers, run, start, supervisor, until, value_of
+from tests.control.tool_search_harness import damage_runtime
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -154,3 +159,33 @@ def test_required_confinement_that_is_there_starts() -> None:
             assert {layer.status for layer in found.stats().confinement} == {"active"}
 
     run(scenario)
+
+
+class Ends:
+    """What a pool is to its zygotes; remembers why they ended."""
+
+    def __init__(self) -> None:
+        self.reasons: list[str] = []
+
+    def zygote_is_ready(self, zygote: Zygote) -> None: ...
+    def zygote_is_compiling(self, zygote: Zygote) -> None: ...
+
+    def zygote_has_ended(self, zygote: Zygote, reason: str) -> None:
+        self.reasons.append(reason)
+
+
+def test_why_the_runtime_did_not_start_is_told_though_its_end_is_heard_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damage_runtime(tmp_path, monkeypatch)
+    told = Ends()
+
+    async def scenario() -> None:
+        Zygote(Setup("javascript", str(tmp_path), True, 64 << 20, True), "codemode_runtime.zygote", told)
+        for thread in threading.enumerate():
+            if thread.name == "codemode-keeper":
+                thread.join()  # the loop, held up here, will find both: its end and its last words
+        await until(lambda: told.reasons)
+
+    run(scenario)
+    assert "the guest image is damaged" in told.reasons[0]
