@@ -108,7 +108,7 @@ class Worker:
 
     @property
     def is_usable(self) -> bool:
-        """Asked before each leg: of one killed a moment ago nobody has told yet, but its socket knows."""
+        """Asked around each leg: of one killed a moment ago nobody has told yet, but its socket knows."""
         return self._fault is None and not self._channel.is_deserted()
 
     async def start(
@@ -169,7 +169,7 @@ class Worker:
         if self._reply is not None:
             self._vigil.end()
             self._break(Aborted("the lease ended while the guest computed"))
-        reusable = self._legs_left > 0 and self._fault is None and not self._is_suspect
+        reusable = self._legs_left > 0 and self.is_usable and not self._is_suspect
         # later: whoever waits for the outcome need not wait for a process to be woken, or to end
         if reusable:
             self._is_starting = True

@@ -41,9 +41,7 @@ class Worker:
         self._watchdog = Watchdog(self._answer_and_exit)
         self._watchdog.start()
         self._exact_positions = True
-        self._expects_soon = (
-            False  # the host is about to ask, or the guest waits for calls, which may be quick
-        )
+        self._expects_soon = False  # the host said so, or the guest waits for calls, which may be quick
 
     def serve(self, layers: Sequence[wire.LayerReport]) -> None:
         """`layers` is what confinement did to this process."""

@@ -161,6 +161,22 @@ def test_required_confinement_that_is_there_starts() -> None:
     run(scenario)
 
 
+def test_a_worker_that_died_after_its_answer_is_not_reset_for_another_leg() -> None:
+    async def scenario() -> None:
+        async with supervisor(worker_reuse=3) as found:
+            with await found.lease() as worker:
+                await until(lambda: worker.pid)
+                assert isinstance(await start(worker, "return 1"), wire.Done)
+                assert worker.pid is not None
+                os.kill(worker.pid, signal.SIGKILL)
+                before = found.stats().starting
+                ends(worker.pid)  # the loop, held up here, has heard nothing of it
+            assert found.stats().starting == before
+            assert await value_of(found, "return 2") == 2
+
+    run(scenario)
+
+
 class Ends:
     """What a pool is to its zygotes; remembers why they ended."""
 
