@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -224,7 +224,7 @@ class Engine:
         self._traces.start(run, tool_call)
         self._hub.tell_start(run.id, session, run.language, "" if tool_call == _NONE else tool_call)
         leg = Leg(self._services, run, self.config.timeout_ms).start()
-        result = self._traces.end_leg(run, await self._lead(run, leg))
+        result = self._traces.end_leg(run, await self._runs.lead(run, leg))
         return await self._admission.tell_hooks(run, program, result)
 
     async def wait(
@@ -252,44 +252,11 @@ class Engine:
         if isinstance(run, Failed):
             return run
         run.trace.begin_leg(tool_call)
-        return self._traces.end_leg(run, await self._lead(run, self._resumption.resume(run)))
-
-    async def _lead(self, run: Run, leg: Coroutine[Any, Any, CodeModeResult]) -> CodeModeResult:
-        """Runs a leg in a task of its own, so that an abort can end it; a cancelled caller aborts the run."""
-        task = run.leg = asyncio.create_task(leg, name=f"codemode leg {run.id}")
-        try:
-            return await task
-        except asyncio.CancelledError:
-            if not task.done():
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
-            if not run.is_left:
-                await self._runs.abandon(run, run.aborted or "the caller was cancelled", leave="aborted")
-            current = asyncio.current_task()
-            if run.aborted is not None and current is not None and not current.cancelling():
-                return self._aborted(run)
-            raise
-        except Exception:
-            _log.exception("a leg of run %s failed", run.id)
-            await self._runs.abandon(run, "the engine failed")
-            return failed("internal_error", "The engine failed while it ran the program.")
-        finally:
-            run.leg = None
-            if run.has_ended or run.is_foreign:
-                self._runs.drop(run)
+        return self._traces.end_leg(run, await self._runs.lead(run, self._resumption.resume(run)))
 
     def _refuse(self, code: ErrorCode, text: str) -> Failed:
         RunMeter(self._tally).end_leg(code)
         return failed(code, text)
-
-    def _aborted(self, run: Run) -> Failed:
-        kept = "The engine was closed while nothing ran. The run is kept: wait for it once more later."
-        text = kept if run.is_left else f"The run was cancelled: {run.aborted}."
-        if run.meter is None:
-            return failed("aborted", text)
-        run.meter.abort_pending()
-        run.meter.end_leg("aborted")
-        return failed("aborted", text, tuple(run.output), run.meter.telemetry())
 
     # ---- approvals, aborts, expiry -------------------------------------------------------------------------
 
@@ -361,7 +328,7 @@ class Engine:
     def tool_search(self, config: object = True) -> ToolSearch:  # for models that do not use code mode
         from codemode.tool_search import ToolSearch as Made
 
-        return Made(config, self, self._admission, self._services, self._runs, self._tally, self._lead)
+        return Made(config, self, self._admission, self._services, self._runs, self._tally)
 
     # ---- looking in ----------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 The whole exec/wait loop is here: deliver what has settled, start what the program asks for, and when nothing
 is left to deliver wait for news, until the program ends, yields, needs an approval, or the budget is spent
-while it is idle. Then the guest is captured and the run suspended. Called by engine.py, in a task of its own.
+while it is idle. Then the guest is captured and the run suspended. Called by engine.py, in its caller's task.
 """
 
 from __future__ import annotations
@@ -172,10 +172,9 @@ class Leg:
     async def _end(self, outcome: wire.Outcome) -> CodeModeResult:
         """What a program sent with its end is output; calls that were not started yet are dropped."""
         run, config = self._run, self._services.config
-        program = Program(run.program, run.language, run.exact_positions)
         match outcome:
             case wire.Refused():
-                return await self.fail(explain_refusal(outcome, program))
+                return await self.fail(explain_refusal(outcome, self._program))
             case wire.RestoreRefused(code, message):
                 return await self.fail(
                     Explained(code, f"The suspended program cannot be restored: {message}.")
@@ -189,8 +188,8 @@ class Leg:
             case wire.Done(result=found):
                 return await self._complete(found)
             case wire.Failed(failure=failure):
-                program = Program(run.program, run.language, run.exact_positions)
-                return await self.fail(explain_failure(failure, program, run.environment.available, config))
+                available = run.environment.available
+                return await self.fail(explain_failure(failure, self._program, available, config))
             case wire.Stopped(reason=reason):
                 return await self.fail(explain_stop(reason, config))
             case wire.Interrupted():
@@ -199,14 +198,14 @@ class Leg:
                 raise AssertionError("an idle guest has not ended")
 
     async def _complete(self, found: wire.Value) -> CodeModeResult:
-        run = self._run
+        run, meter = self._run, self._meter
         await self._finish(RunState.COMPLETED)
-        lossy = tuple(LossyValue(item.path, item.kind) for item in found.lossy)
+        lossy = [LossyValue(item.path, item.kind) for item in found.lossy]
         hint = hint_for_unawaited(bytes(found.value), found.lossy)
-        self._meter.transfer("value", len(found.value))
-        self._meter.end_leg("completed")
+        meter.transfer("value", len(found.value))
+        meter.end_leg("completed")
         self._publish(events.Finished(run_id=run.id, at_ms=wall_ms(), status="completed"))
-        telemetry = self._meter.telemetry(lossy, (hint,) if hint else ())
+        telemetry = meter.telemetry(lossy, (hint,) if hint else ())
         return Completed(found.value, self._take_all_output(), telemetry)
 
     async def fail(self, explained: Explained) -> Failed:
@@ -277,6 +276,10 @@ class Leg:
         return Waiting(run.id, reason, pending, output, telemetry)
 
     @property
+    def _program(self) -> Program:
+        return Program(self._run.program, self._run.language, self._run.exact_positions)
+
+    @property
     def _meter(self) -> RunMeter:
         return self._run.require_meter()
 
@@ -288,13 +291,13 @@ class Leg:
         if isinstance(outcome, wire.Refused | wire.RestoreRefused):
             return
         self._run.exact_positions = outcome.exact_positions
-        spent = outcome.spent
-        self._meter.spend("run", spent.run_us)
+        meter, spent = self._meter, outcome.spent
+        meter.spend("run", spent.run_us)
         if spent.prepare_us:
-            self._meter.spend("prepare", spent.prepare_us)
+            meter.spend("prepare", spent.prepare_us)
         if spent.restore_us:
-            self._meter.spend("restore", spent.restore_us)
-            self._meter.see_snapshot("restored", us=spent.restore_us)
+            meter.spend("restore", spent.restore_us)
+            meter.see_snapshot("restored", us=spent.restore_us)
             self._run.trace.restore(spent.restore_us)
 
     def _take_output(self, message: wire.Text | wire.Json) -> None:

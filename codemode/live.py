@@ -1,17 +1,21 @@
-"""The runs that this process knows: finding one for a caller, ending one for good, purging what is old."""
+"""The runs that this process knows: finding one for a caller, leading a leg of it, ending it, purging what is
+old."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
+from collections.abc import Coroutine
+from typing import Any
 
 from codemode_snapshots import RunMeta, Scope, StoreUnavailable, Tombstone
 from codemode_snapshots.store import Ending
 
 from codemode.admission import Admission
-from codemode.contract import Failed, failed
+from codemode.contract import CodeModeResult, Failed, failed
 from codemode.inputs import busy_run, same_caller, unknown_run
+from codemode.lead import Lead, to_the_end
 from codemode.leg import Services
 from codemode.meter import RunMeter, Tally
 from codemode.resume import ended
@@ -87,12 +91,32 @@ class LiveRuns:
         self._by_id[run_id] = adopted
         return adopted
 
+    async def lead(self, run: Run, leg: Coroutine[Any, Any, CodeModeResult]) -> CodeModeResult:
+        """Runs a leg so that an abort can end it; a cancelled caller aborts the run."""
+        lead = run.leg = Lead()
+        try:
+            return await leg
+        except asyncio.CancelledError:
+            if not run.is_left:
+                reason = run.aborted or "the caller was cancelled"
+                await to_the_end(self.abandon(run, reason, leave="aborted"))
+            if run.aborted is not None and lead.is_only_stopped:
+                return _aborted(run)
+            raise
+        except Exception:
+            _log.exception("a leg of run %s failed", run.id)
+            await self.abandon(run, "the engine failed")
+            return failed("internal_error", "The engine failed while it ran the program.")
+        finally:
+            run.leg = None
+            if run.has_ended or run.is_foreign:
+                self.drop(run)
+            lead.end()
+
     async def abort(self, run: Run, reason: str) -> None:
         run.aborted = reason
-        leg = run.leg
-        if leg is not None:
-            leg.cancel()
-            await asyncio.gather(leg, return_exceptions=True)
+        if run.leg is not None:
+            await run.leg.stop()
         await self.abandon(run, reason, leave="aborted")
 
     async def leave(self, run: Run, reason: str) -> None:
@@ -103,8 +127,7 @@ class LiveRuns:
             return
         run.aborted, run.is_left = reason, True
         if run.leg is not None:
-            run.leg.cancel()
-            await asyncio.gather(run.leg, return_exceptions=True)
+            await run.leg.stop()
         self._by_id.pop(run.id, None)
         await run.cancel_work()
 
@@ -164,3 +187,13 @@ class LiveRuns:
                 await run.cancel_work()
                 run.wake()
         return len(ended)
+
+
+def _aborted(run: Run) -> Failed:
+    kept = "The engine was closed while nothing ran. The run is kept: wait for it once more later."
+    text = kept if run.is_left else f"The run was cancelled: {run.aborted}."
+    if run.meter is None:
+        return failed("aborted", text)
+    run.meter.abort_pending()
+    run.meter.end_leg("aborted")
+    return failed("aborted", text, tuple(run.output), run.meter.telemetry())

@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from codemode_runtime.shapes import Settlement
@@ -26,6 +26,7 @@ from codemode.config import Language
 from codemode.contract import Output
 from codemode.environment import Environment
 from codemode.executor import ApprovalRequest, Calling, join
+from codemode.lead import Lead
 from codemode.meter import RunMeter, Tally
 from codemode.telemetry import CallRecord, CallStatus
 from codemode.tools import CallContext, Tool
@@ -130,7 +131,7 @@ class Run:
         self.tasks: dict[int, asyncio.Task[None]] = {}  # what else is
         self.timers: dict[int, asyncio.TimerHandle] = {}
         self.waiter: asyncio.Future[None] | None = None
-        self.leg: asyncio.Task[Any] | None = None
+        self.leg: Lead | None = None
         self.is_frozen = False
         self.is_adopted = False  # a dead engine's: what it waits for is not here
         self.is_foreign = False  # another engine's after all
@@ -281,7 +282,8 @@ class Run:
                 task.cancel()
         if running:
             await asyncio.wait(running)
-        await join(calls)
+        if calls:
+            await join(calls)
         self.tasks.clear()
         self.calls.clear()
         self.pending.clear()

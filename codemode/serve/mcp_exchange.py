@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Coroutine
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
@@ -18,6 +17,7 @@ from msgspec import Struct
 from codemode.contract import CodeModeResult, Output, PendingCall, Waiting
 from codemode.engine import Engine
 from codemode.executor import Decision
+from codemode.lead import to_the_end
 from codemode.serve.mcp_asking import Asked, ask_now, can_elicit, decision_of, open_approvals, question
 from codemode.serve.mcp_held import Held
 from codemode.serve.mcp_progress import progress_told
@@ -25,8 +25,6 @@ from codemode.serve.mcp_progress import progress_told
 if TYPE_CHECKING:  # loaded when it is served
     from mcp import types
     from mcp.server.context import ServerRequestContext
-
-T = TypeVar("T")
 
 
 class State(Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,16 +49,15 @@ class Exchange:
     async def exec(self, arguments: dict[str, Any]) -> CodeModeResult | types.InputRequiredResult:
         call = f"call_{secrets.token_hex(8)}"
         async with progress_told(self.context, self.engine, call, None):
-            work = self.engine.exec(arguments, session=self.session, tool_call=call)
-            return await self._shown(await uninterrupted(work))
+            result = await self.engine.exec(arguments, session=self.session, tool_call=call)
+            return await self._shown(result)
 
     async def wait(self, arguments: dict[str, Any]) -> CodeModeResult | types.InputRequiredResult:
         run_id = arguments.get("runId")
         if not isinstance(run_id, str):
             return await self.engine.wait(arguments, session=self.session)
         async with progress_told(self.context, self.engine, "", run_id):
-            work = self.engine.wait(arguments, session=self.session)
-            return await self._shown(await uninterrupted(work))
+            return await self._shown(await self.engine.wait(arguments, session=self.session))
 
     async def answered(
         self, state: State, answers: dict[str, Any]
@@ -117,7 +114,7 @@ class Exchange:
                 approval_id = call.approval.id if call.approval else ""
                 has_decided |= await self._decide(run_id, approval_id, decision_of(answer))
         except asyncio.CancelledError:
-            await _shielded(self.engine.abort(run_id, session=self.session))
+            await to_the_end(self.engine.abort(run_id, session=self.session))
             raise
         return has_decided
 
@@ -130,23 +127,5 @@ class Exchange:
         return await self.engine.deny(run_id, approval_id, reason=decision.reason, session=self.session)
 
     async def _go_on(self, run_id: str, before: tuple[Output, ...]) -> CodeModeResult:
-        result = await uninterrupted(self.engine.wait(run_id, session=self.session))
+        result = await self.engine.wait(run_id, session=self.session)
         return msgspec.structs.replace(result, output=(*before, *result.output))
-
-
-async def uninterrupted(work: Coroutine[Any, Any, T]) -> T:
-    """In a task of its own: the SDK cancels a call at each of its awaits, and cleaning up takes some."""
-    task = asyncio.create_task(work)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        task.cancel()
-        await _shielded(asyncio.wait({task}))
-        raise
-
-
-async def _shielded(work: Coroutine[Any, Any, Any]) -> None:
-    import anyio
-
-    with anyio.CancelScope(shield=True):
-        await work

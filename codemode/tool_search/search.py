@@ -23,7 +23,7 @@ from codemode.tool_search.catalog import SearchCatalog
 from codemode.tool_search.directory import directory_of
 from codemode.tool_search.gate import Decision, Split, decide, split_tools
 from codemode.tool_search.prepared import PreparedSearch, Surface
-from codemode.tool_search.workshop import Caller, Lead, Workshop
+from codemode.tool_search.workshop import Caller, Workshop
 from codemode.tools import CallContext, Tool, as_tools
 
 if TYPE_CHECKING:
@@ -43,12 +43,11 @@ class ToolSearch:
         services: Services,
         runs: LiveRuns,
         tally: Tally,
-        lead: Lead,
     ) -> None:
         """Raises ConfigError."""
         self.config: ToolSearchConfig = load_tool_search(config)
         split_tools((), self.config)  # a group in coreTools that is none is said now
-        self._shop = Workshop(engine, admission, services, runs, tally, lead)
+        self._shop = Workshop(engine, admission, services, runs, tally)
 
     async def prepare(
         self,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextvars
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
@@ -34,7 +34,6 @@ from codemode.worker_errors import QueueFull, SupervisorError
 if TYPE_CHECKING:
     from codemode.engine import Engine
 
-Lead = Callable[[Run, Coroutine[Any, Any, CodeModeResult]], Awaitable[CodeModeResult]]
 _PROGRAM = Outer("tool_search_code", "tool_search_code")
 _CALL_ID = "1"  # a run has one call
 
@@ -74,14 +73,12 @@ class Workshop:
         services: Services,
         runs: LiveRuns,
         tally: Tally,
-        lead: Lead,
     ) -> None:
         self.engine = engine
         self.admission = admission
         self._services = services
         self._runs = runs
         self._tally = tally
-        self._lead = lead
         self._is_proven = False
 
     async def resolve(self, who: Caller) -> Resolution:
@@ -129,7 +126,7 @@ class Workshop:
             return Completed(Raw(b"null"), (), meter.telemetry())
 
         self._runs.add(run)
-        ended = await self._lead(run, leg())
+        ended = await self._runs.lead(run, leg())
         if found:
             return found[0]
         run.require_meter().abort_pending()
@@ -179,7 +176,7 @@ class Workshop:
         services.hub.tell_start(
             run.id, run.scope.session, run.language, run.scope.tool_call.removeprefix("-")
         )
-        result = await self._lead(run, OneShotLeg(services, run, limits.timeout_ms).start())
+        result = await self._runs.lead(run, OneShotLeg(services, run, limits.timeout_ms).start())
         if result.to_dict().get("code") == "runtime_unavailable":
             self._is_proven = False  # the next run looks for itself
         return await self.admission.tell_hooks(run, program, result, _PROGRAM)

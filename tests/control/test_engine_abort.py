@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -121,6 +122,65 @@ def test_cancelling_the_caller_ends_the_run_wherever_it_is(state: str) -> None:
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
+            await is_quiet(made, desk)
+
+    run(scenario)
+
+
+@pytest.mark.guarantee("ends-leave-nothing")
+@IN_EACH_STATE
+def test_a_caller_cancelled_over_and_over_ends_the_run_just_as_well(state: str, tmp_path: Path) -> None:
+    """As anyio does with each task of a cancelled scope, at each await, until it has ended."""
+    desk = Desk()
+
+    async def scenario() -> None:
+        async with engine(desk.tools, settings=ONE_WORKER, store=tmp_path / "runs.sqlite") as made:
+            task = await STATES[state](made, desk)
+            while not task.done():
+                task.cancel()
+                await asyncio.sleep(0)
+            assert task.cancelled()
+            await is_quiet(made, desk)
+
+    run(scenario)
+
+
+def test_a_caller_goes_on_after_somebody_has_aborted_its_run() -> None:
+    desk = Desk()
+
+    async def scenario() -> None:
+        async with engine(desk.tools) as made:
+
+            async def caller() -> Any:
+                async with asyncio.timeout(30):
+                    result = await made.exec(HOLDING, session="s")
+                failure_of(result, "aborted")
+                current = asyncio.current_task()
+                assert current is not None
+                assert not current.cancelling()
+                return value_of(await made.exec("return await tools.echo({ value: 2 })", session="s"))
+
+            task = asyncio.create_task(caller())
+            await desk.asked("a")
+            aborts = [made.abort_session("s"), made.abort_session("s")]
+            assert await asyncio.gather(*aborts) == [1, 1]
+            assert await task == 2
+
+    run(scenario)
+
+
+def test_a_caller_cancelled_while_its_run_is_aborted_is_cancelled() -> None:
+    desk = Desk()
+
+    async def scenario() -> None:
+        async with engine(desk.tools) as made:
+            task = await waiting_for_tools(made, desk)
+            aborting = asyncio.create_task(made.abort_session("s"))
+            await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert await aborting == 1
             await is_quiet(made, desk)
 
     run(scenario)
