@@ -7,18 +7,16 @@ read from its snapshot, without being claimed: nothing of it is run, and it stay
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from codemode_snapshots import RunMeta, Scope, Tombstone
 from msgspec import Struct
-from msgspec.structs import replace
 
 from codemode.contract import CodeModeResult
 from codemode.inputs import same_caller
-from codemode.runs import Run, RunState, read_trace
+from codemode.runs import Run, RunState, read_trace, wall_ms
 from codemode.supervisor import Supervisor
 from codemode.suspension import Suspensions
-from codemode.telemetry import CallRecord
 from codemode.trajectory.build import Late, build
 from codemode.trajectory.recording import Recording
 from codemode.trajectory.shapes import VERSION, RunStatus, SessionTrajectory, Trajectory
@@ -35,11 +33,16 @@ class _Kept(Struct, frozen=True):
     trace: Trace
     size: int
     late: Late = ()
-    calls: tuple[CallRecord, ...] = ()  # until it is packed
 
     @property
     def has_ended(self) -> bool:
         return self.status != "waiting"
+
+
+class _Ended(NamedTuple):
+    run: Run
+    result: CodeModeResult | None  # where it ended in a leg
+    at_ms: int
 
 
 class KnownRuns(Protocol):
@@ -59,6 +62,7 @@ class Trajectories:
         self._ended: dict[str, _Kept] = {}  # oldest first, and so are these:
         self._suspended: dict[str, _Kept] = {}
         self._bytes = 0
+        self._unnoted: dict[str, _Ended] = {}
 
     def start(self, run: Run, tool_call: str) -> None:
         run.trace = Trace(run.id, self.recording)
@@ -71,31 +75,40 @@ class Trajectories:
         run.trace = Trace(run.id, self.recording) if kept is None else kept.trace
 
     def end_leg(self, run: Run, result: CodeModeResult) -> CodeModeResult:
-        run.trace.end_leg(result)
+        if run.has_ended and not run.is_foreign:
+            self._note_soon(run, result)
+            return result
+        run.trace.end_leg(result, wall_ms())
         if not run.is_foreign:
             self.keep(run)
         return result
 
     def keep(self, run: Run) -> None:
         """Told of every run that is suspended or over; told again, the later word counts."""
-        calls: tuple[CallRecord, ...] = ()
         if run.has_ended:
-            run.trace.end(run.state.value)
-            if run.meter is not None:
-                calls = run.meter.calls
-                # packed when the result is on its way: nobody waits for that
-                asyncio.get_running_loop().call_soon(self._pack, run.id)
-        kept = _Kept(run.scope, run.state.value, run.trace, run.trace.size, tuple(run.late), calls)
-        self._put(run.id, kept)
+            self._note_soon(run, None)
+        else:
+            self._put(run)
 
-    def _pack(self, run_id: str) -> None:
-        kept = self._get(run_id)
-        if kept is not None and not kept.size:
-            kept.trace.pack(kept.calls)
-            self._put(run_id, replace(kept, size=kept.trace.size, calls=()))
+    def _note_soon(self, run: Run, result: CodeModeResult | None) -> None:
+        """When the result is on its way, which nobody should wait for; or when somebody asks."""
+        if not self._unnoted:
+            asyncio.get_running_loop().call_soon(self._note_ends)
+        known = self._unnoted.get(run.id)
+        self._unnoted[run.id] = _Ended(run, result, wall_ms() if known is None else known.at_ms)
+
+    def _note_ends(self) -> None:
+        while self._unnoted:
+            run, result, at_ms = self._unnoted.pop(next(iter(self._unnoted)))
+            if result is not None:
+                run.trace.end_leg(result, at_ms)
+            run.trace.end(run.state.value, at_ms)
+            run.trace.pack(() if run.meter is None else run.meter.calls)
+            self._put(run)
 
     async def of_run(self, runs: KnownRuns, run_id: str, caller: Scope) -> Trajectory | None:
         """None for whoever is not in the run's scope, as if there were no such run."""
+        self._note_ends()
         if runs.get(run_id) is None and self._get(run_id) is None:
             await self._read(runs, run_id, caller)
         run, kept = runs.get(run_id), self._get(run_id)
@@ -108,10 +121,11 @@ class Trajectories:
             found = await self._suspensions.find(run_id)
             if isinstance(found, Tombstone):
                 status = "expired" if found.ending == "expired" else "aborted"
-        return build(run_id, kept.scope, status, kept.trace.look(kept.calls), kept.late)
+        return build(run_id, kept.scope, status, kept.trace.look(()), kept.late)
 
     async def of_session(self, runs: KnownRuns, owner: Scope) -> SessionTrajectory:
         """All runs of the agent in this session, whichever turn of it started them."""
+        self._note_ends()
         scopes = {run_id: kept.scope for run_id, kept in (self._ended | self._suspended).items()}
         for meta in await self._suspensions.runs(owner.session):
             scopes.setdefault(meta.label.run_id, meta.label.scope)
@@ -139,9 +153,12 @@ class Trajectories:
         trace.thaw(stored)
         trace.pack(calls)
         if trace.size:
-            self._put(run_id, _Kept(meta.label.scope, RunState.WAITING.value, trace, trace.size))
+            self._add(run_id, _Kept(meta.label.scope, RunState.WAITING.value, trace, trace.size))
 
-    def _put(self, run_id: str, kept: _Kept) -> None:
+    def _put(self, run: Run) -> None:
+        self._add(run.id, _Kept(run.scope, run.state.value, run.trace, run.trace.size, tuple(run.late)))
+
+    def _add(self, run_id: str, kept: _Kept) -> None:
         self._drop(run_id)
         (self._ended if kept.has_ended else self._suspended)[run_id] = kept
         self._bytes += kept.size

@@ -87,7 +87,7 @@ class Trace:
 
     def suspend(self, reason: str, output: Sequence[Output], size: int, capture_us: int) -> None:
         """Before the run is frozen, so that a snapshot knows how the leg that took it ended."""
-        end = self._ending("waiting", reason, output)
+        end = self._ending("waiting", reason, output, _now())
         self._suspended_for = reason
 
         def suspend(state: TraceState) -> None:
@@ -97,7 +97,7 @@ class Trace:
         self._note(suspend)
         note(_snapshot_log, "taken", self._run_id, bytes=size, us=capture_us)
 
-    def end_leg(self, result: Completed | Waiting | Failed) -> None:
+    def end_leg(self, result: Completed | Waiting | Failed, at_ms: int) -> None:
         why = ""
         value: tuple[str, int] | None = None
         taken: bytes | None = None
@@ -110,7 +110,7 @@ class Trace:
                 value, taken = (type_of(raw), len(raw)), self._take("value", "", lambda: bytes(raw))
         is_noted = why != "" and why == self._suspended_for  # a suspended run holds no more than it must
         if not is_noted:
-            end = self._ending(result.status, why, result.output)
+            end = self._ending(result.status, why, result.output, at_ms)
 
             def finish(state: TraceState) -> None:
                 end(state)
@@ -121,13 +121,12 @@ class Trace:
         calls = len(result.telemetry.calls)
         note(_run_log, "leg_ended", self._run_id, status=result.status, why=why, calls=calls)
 
-    def end(self, status: str) -> None:
+    def end(self, status: str, at_ms: int) -> None:
         """The run is over; told again, the first time counts."""
-        now = _now()
 
         def end(state: TraceState) -> None:
             if state.ended < 0:
-                state.ended = now - state.started_ms
+                state.ended = at_ms - state.started_ms
 
         self._note(end)
         note(_run_log, "run_ended", self._run_id, status=status)
@@ -240,16 +239,18 @@ class Trace:
             [Row(int(c.id), c.tool, c.name, c.method, c.status, c.ms, c.bytes_in, c.bytes_out) for c in kept],
         )
 
-    def _ending(self, status: str, why: str, output: Sequence[Output]) -> Callable[[TraceState], None]:
+    def _ending(
+        self, status: str, why: str, output: Sequence[Output], at_ms: int
+    ) -> Callable[[TraceState], None]:
         """Holds on to nothing large: a suspended run keeps it until it goes on."""
-        now, items = _now(), len(output)
+        items = len(output)
         sizes = [len(item.raw_value) if item.type == "json" else _utf8(item.text) for item in output]
         taken = [self._take("output", "", lambda item=item: _json(item)) for item in output]
 
         def end(state: TraceState) -> None:
             if state.legs:
                 leg = state.legs[-1]
-                leg.end, leg.status, leg.why = now - state.started_ms, status, why
+                leg.end, leg.status, leg.why = at_ms - state.started_ms, status, why
                 leg.items, leg.output_bytes = items, sum(sizes)
                 for index, data in enumerate(taken):
                     _record(state, f"o{leg.number}.{index}", data)
