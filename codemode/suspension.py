@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -60,7 +60,7 @@ class Opened:
         claim: Claim,
         state: bytes,
         delta: Data,
-        settlements: tuple[Settlement, ...],
+        settlements: Sequence[Settlement],
         expires_at_ms: int,
     ) -> None:
         self.claim = claim
@@ -167,11 +167,11 @@ class Suspensions:
             return claimed
         try:
             opened = self._unseal(build_id, run_id, scope, claimed.snapshot.envelope)
-            settled = tuple(unseal_settlement(self._key, run_id, s) for s in claimed.settlements)
+            settled = [unseal_settlement(self._key, run_id, s) for s in claimed.settlements]
         except EnvelopeRefused as refused:
             await self.end(run_id, leave="expired" if refused.reason == "expired" else None)
             raise
-        return Opened(claimed.claim, opened.state, opened.delta, settled, opened.label.expires_at_ms)
+        return Opened(claimed.claim, opened.state, opened.delta, settled, opened.expires_at_ms)
 
     async def _take(self, run_id: str) -> Claimed | NotClaimed:
         store = self._store

@@ -8,11 +8,12 @@ import functools
 import hashlib
 import hmac
 import struct
+from collections.abc import Sequence
 
 import msgspec
 
-from codemode_snapshots.errors import EnvelopeRefused
-from codemode_snapshots.label import Label, Scope
+from codemode_snapshots.errors import EnvelopeRefused, Reason
+from codemode_snapshots.label import FIELD_BYTES_MAX, Label, Scope
 
 MAGIC = b"CMSN"
 FORMAT_VERSION = 1
@@ -22,14 +23,16 @@ _PREFIX = struct.Struct("<4sH")  # magic, version: the only part every future ve
 _HEAD = struct.Struct("<4sH2x8sQQII")  # + key id, created, expires, state length, delta length
 _LENGTH = struct.Struct("<H")
 _TEXTS = 6
+_NO_LENGTH = 0xFFFF
 _MAC_BYTES = 32
 _PART_BYTES_MAX = 2**32 - 1
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """The parts of an envelope that passed every check."""
+    """The parts of an envelope that passed every check. Its names are those it was asked for."""
 
-    label: Label
+    created_at_ms: int
+    expires_at_ms: int
     state: bytes
     delta: bytes | memoryview  # a view of the envelope: a copy of a large one takes longer than checking it
 
@@ -47,7 +50,7 @@ def seal(key: bytes, label: Label, *, state: bytes, delta: bytes | bytearray | m
         len(state),
         len(delta),
     )
-    texts = b"".join(_LENGTH.pack(len(raw)) + raw for raw in map(str.encode, _texts(label)))
+    texts = _texts(_names(label.build_id, label.run_id, label.scope))
     mac = _keyed(bytes(key)).copy()
     for part in (head, texts, state, delta):
         mac.update(part)
@@ -70,62 +73,68 @@ def unseal(
     """
     if len(envelope) > max_bytes:
         raise EnvelopeRefused("too_large")
-    created_at_ms, expires_at_ms, raws, body, state_bytes = _split(key, envelope)
+    _, _, key_id, created_at_ms, expires_at_ms, state_bytes, delta_bytes = _head(envelope)
+    # what its names must be is compared as it lies: taking them apart would take longer than all the rest
+    names = _names(build_id, run_id, scope)
+    texts = _texts(names)
+    body = _HEAD.size + len(texts)
+    cut = body + state_bytes
+    is_asked_for = envelope.startswith(texts, _HEAD.size) and cut + delta_bytes + _MAC_BYTES == len(envelope)
+    if not is_asked_for and _end_of_texts(envelope) + state_bytes + delta_bytes + _MAC_BYTES != len(envelope):
+        raise EnvelopeRefused("damaged")
+    if not hmac.compare_digest(key_id, _key_id(bytes(key))):
+        raise EnvelopeRefused("wrong_key")
     mac = _keyed(bytes(key)).copy()
     mac.update(memoryview(envelope)[:-_MAC_BYTES])
     if not hmac.compare_digest(mac.digest(), envelope[-_MAC_BYTES:]):
         raise EnvelopeRefused("forged")
-    label = _label(raws, created_at_ms, expires_at_ms)
-    if label.build_id != build_id:
-        raise EnvelopeRefused("wrong_build")
-    if label.run_id != run_id:
-        raise EnvelopeRefused("wrong_run")
-    if label.scope != scope:
-        raise EnvelopeRefused("wrong_scope")
-    if now_ms >= label.expires_at_ms:
+    if not is_asked_for:
+        raise EnvelopeRefused(_difference(envelope, names))
+    if now_ms >= expires_at_ms:
         raise EnvelopeRefused("expired")
-    cut = body + state_bytes
-    return Opened(label, state=envelope[body:cut], delta=memoryview(envelope)[cut:-_MAC_BYTES])
+    delta = memoryview(envelope)[cut:-_MAC_BYTES]
+    return Opened(created_at_ms, expires_at_ms, state=envelope[body:cut], delta=delta)
 
 
-def _split(key: bytes, envelope: bytes) -> tuple[int, int, list[bytes], int, int]:
-    """Where the parts lie. Nothing here is believed yet, except that the lengths add up."""
-    if len(envelope) < _PREFIX.size:
+def _head(envelope: bytes) -> tuple[bytes, int, bytes, int, int, int, int]:
+    """Nothing in it is believed yet."""
+    if len(envelope) < _PREFIX.size or not envelope.startswith(MAGIC):
         raise EnvelopeRefused("damaged")
-    magic, version = _PREFIX.unpack_from(envelope)
-    if magic != MAGIC:
-        raise EnvelopeRefused("damaged")
-    if version != FORMAT_VERSION:
+    if _PREFIX.unpack_from(envelope)[1] != FORMAT_VERSION:
         raise EnvelopeRefused("wrong_version")
     if len(envelope) < _HEAD.size:
         raise EnvelopeRefused("damaged")
-    _, _, key_id, created_at_ms, expires_at_ms, state_bytes, delta_bytes = _HEAD.unpack_from(envelope)
-    raws: list[bytes] = []
+    return _HEAD.unpack_from(envelope)
+
+
+def _names(build_id: str, run_id: str, scope: Scope) -> tuple[str, ...]:
+    return build_id, run_id, scope.agent, scope.session, scope.agent_run, scope.tool_call
+
+
+def _texts(names: Sequence[str]) -> bytes:
+    """As they lie in an envelope; for names that no label has, bytes that no envelope has."""
+    parts: list[bytes] = []
+    for name in names:
+        raw = name.encode("utf-8", "surrogatepass")
+        parts += (_LENGTH.pack(len(raw) if len(raw) <= FIELD_BYTES_MAX else _NO_LENGTH), raw)
+    return b"".join(parts)
+
+
+def _end_of_texts(envelope: bytes) -> int:
     at = _HEAD.size
     for _ in range(_TEXTS):
         start = at + _LENGTH.size
         if start > len(envelope):
             raise EnvelopeRefused("damaged")
-        at = start + _LENGTH.unpack_from(envelope, start - _LENGTH.size)[0]
-        raws.append(envelope[start:at])
-    if at + state_bytes + delta_bytes + _MAC_BYTES != len(envelope):
-        raise EnvelopeRefused("damaged")
-    if not hmac.compare_digest(key_id, _key_id(bytes(key))):
-        raise EnvelopeRefused("wrong_key")
-    return created_at_ms, expires_at_ms, raws, at, state_bytes
+        at = start + _LENGTH.unpack_from(envelope, at)[0]
+    return at
 
 
-def _label(raws: list[bytes], created_at_ms: int, expires_at_ms: int) -> Label:
-    try:
-        build_id, run_id, agent, session, agent_run, tool_call = (str(raw, "utf-8") for raw in raws)
-    except UnicodeDecodeError:
-        raise EnvelopeRefused("damaged") from None
-    return Label(build_id, run_id, Scope(agent, session, agent_run, tool_call), created_at_ms, expires_at_ms)
-
-
-def _texts(label: Label) -> tuple[str, ...]:
-    scope = label.scope
-    return label.build_id, label.run_id, scope.agent, scope.session, scope.agent_run, scope.tool_call
+def _difference(envelope: bytes, names: Sequence[str]) -> Reason:
+    """In which name an envelope of ours first differs from what was asked for."""
+    if not envelope.startswith(_texts(names[:1]), _HEAD.size):
+        return "wrong_build"
+    return "wrong_scope" if envelope.startswith(_texts(names[:2]), _HEAD.size) else "wrong_run"
 
 
 @functools.lru_cache(maxsize=8)

@@ -45,8 +45,10 @@ class Label(msgspec.Struct, frozen=True):
 def require_text(field: str | None, missing: Reason) -> None:
     """Refuse a text that is absent, blank, over the limit or not encodable."""
     # Callers hand on what a host gave them, so None can arrive here in spite of the annotation above.
-    if field is None or not field.strip():
+    if field is None or not field or field.isspace():
         raise EnvelopeRefused(missing)
+    if len(field) <= FIELD_BYTES_MAX and field.isascii():
+        return
     try:
         size = len(field.encode())
     except UnicodeEncodeError:  # a lone surrogate, as JSON input may carry

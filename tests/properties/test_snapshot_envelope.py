@@ -45,7 +45,7 @@ def test_any_parts_come_back_as_they_were_sealed(
     key: bytes, label: Label, state: bytes, delta: bytes
 ) -> None:
     envelope = seal(key, label, state=state, delta=delta)
-    assert open_for(key, label, envelope) == Opened(label, state, delta)
+    assert open_for(key, label, envelope) == Opened(label.created_at_ms, label.expires_at_ms, state, delta)
 
 
 @relaxed

@@ -30,11 +30,11 @@ def refusal(envelope: bytes, *, key: bytes = KEY, build_id: str = BUILD, now_ms:
 
 def test_an_envelope_gives_back_the_parts_it_was_sealed_with() -> None:
     envelope = seal(KEY, label(), state=b'{"n":1}', delta=b"\x00\xff")
-    assert opened(envelope) == Opened(label(), state=b'{"n":1}', delta=b"\x00\xff")
+    assert opened(envelope) == Opened(NOW, NOW + TTL, state=b'{"n":1}', delta=b"\x00\xff")
 
 
 def test_empty_parts_are_sealed_and_opened() -> None:
-    assert opened(seal(KEY, label(), state=b"", delta=b"")) == Opened(label(), state=b"", delta=b"")
+    assert opened(seal(KEY, label(), state=b"", delta=b"")) == Opened(NOW, NOW + TTL, state=b"", delta=b"")
 
 
 def test_an_envelope_built_by_hand_from_the_format_page_opens() -> None:
@@ -43,7 +43,7 @@ def test_an_envelope_built_by_hand_from_the_format_page_opens() -> None:
     data = b"CMSN" + struct.pack("<HH", 1, 0) + key_id + struct.pack("<QQII", NOW, NOW + TTL, 2, 3)
     data += b"".join(struct.pack("<H", len(text)) + text for text in texts) + b"{}" + b"abc"
     data += hmac.new(KEY, data, hashlib.sha256).digest()
-    assert opened(data) == Opened(label(), state=b"{}", delta=b"abc")
+    assert opened(data) == Opened(NOW, NOW + TTL, state=b"{}", delta=b"abc")
     assert seal(KEY, label(), state=b"{}", delta=b"abc") == data
 
 

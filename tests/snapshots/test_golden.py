@@ -49,7 +49,8 @@ def test_the_good_golden_file_gives_back_what_was_sealed() -> None:
         now_ms=terms["nowMs"],
         max_bytes=terms["maxBytes"],
     )
-    assert (opened.label, opened.state, opened.delta) == (LABEL, STATE, DELTA)
+    assert (opened.created_at_ms, opened.expires_at_ms) == (LABEL.created_at_ms, LABEL.expires_at_ms)
+    assert (opened.state, opened.delta) == (STATE, DELTA)
 
 
 def test_format_1_is_still_written_byte_for_byte() -> None:

@@ -113,7 +113,8 @@ def check_what_is_left(file: Path, last_said: dict[str, tuple[str, int]], size: 
         assert isinstance(outcome, Claimed)
         expected = version if word == "saved" else version + 1
         state = str(expected).encode()
-        assert opened(outcome, meta) == Opened(meta.label, state=state, delta=b"d" * size)
+        times = meta.label.created_at_ms, meta.label.expires_at_ms
+        assert opened(outcome, meta) == Opened(*times, state=state, delta=b"d" * size)
         assert store.delete(run_id, now_ms=NOW)
     assert store.totals().total_bytes == 0
     store.close()
