@@ -2,13 +2,14 @@
 
 A delta holds the guest's own patch against the image (opaque here) and extents of heap beyond it. Both
 directions stream between linear memory and the compressed bytes: a copy of a large heap in between would
-cost more in page faults than compressing it does. `open_delta` accepts any bytes and either answers or
-raises DeltaRefused, and so does reading from it. Whether the bytes are authentic is the snapshot envelope's
-concern; whatever they are, they are only ever written into a guest's memory.
+cost more in page faults than compressing it does; a small one is unpacked at once. `open_delta` accepts any
+bytes and either answers or raises DeltaRefused, and so does reading from it. Whether the bytes are authentic
+is the snapshot envelope's concern; whatever they are, they are only ever written into a guest's memory.
 """
 
 from __future__ import annotations
 
+import io
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ _HEADER = struct.Struct("<4sB3x16sIIII")  # magic, version, build id, memory, pa
 _EXTENT = struct.Struct("<II")  # first page, pages
 MAX_MEMORY = (1 << 30) + (64 << 20)  # the largest guest: the biggest heap and the image
 _FAST_ABOVE = 1 << 20  # from here on speed counts for more than ratio
+_STREAM_ABOVE = 64 << 10
 # Made once: making one takes longer than a small delta does. One guest at a time per process uses them.
 _packer, _fast_packer = zstandard.ZstdCompressor(level=3), zstandard.ZstdCompressor(level=-1)
 _unpacker = zstandard.ZstdDecompressor()
@@ -83,8 +85,8 @@ def open_delta(
     memory = pages64 << 16
     if memory > max_memory or size > 2 * memory or count * _EXTENT.size + patch > size:
         raise DeltaRefused("larger than a guest may be")
-    payload = _Payload(memoryview(data)[_HEADER.size :])
-    table = list(_EXTENT.iter_unpack(payload.read(count * _EXTENT.size)))
+    payload = _Payload(memoryview(data)[_HEADER.size :], size)
+    table = list(_EXTENT.iter_unpack(payload.read(count * _EXTENT.size))) if count else []
     _check_table(table, memory, size - count * _EXTENT.size - patch)
     return OpenDelta(memory, payload.read(patch), table, payload)
 
@@ -92,8 +94,12 @@ def open_delta(
 class _Payload:
     """The decompressed bytes, read in order; whatever is wrong with them is a refusal."""
 
-    def __init__(self, data: memoryview) -> None:
-        self._reader: Any = _unpacker.stream_reader(data)  # its stubs have holes
+    def __init__(self, data: memoryview, size: int) -> None:
+        self._reader: Any  # its stubs have holes
+        if size > _STREAM_ABOVE:
+            self._reader = _unpacker.stream_reader(data)
+        else:
+            self._reader = io.BytesIO(_unpack(data, size))
 
     def read(self, size: int) -> bytes:
         buffer = bytearray(size)
@@ -110,6 +116,15 @@ class _Payload:
             if not got:
                 raise DeltaRefused("cut off")
             done += got
+
+
+def _unpack(data: memoryview, size: int) -> bytes:
+    try:
+        if zstandard.frame_content_size(data) != size:  # what it announces would be allocated
+            raise DeltaRefused("damaged")
+        return _unpacker.decompress(data)
+    except zstandard.ZstdError:
+        raise DeltaRefused("damaged") from None
 
 
 def _check_table(table: list[tuple[int, int]], memory: int, body: int) -> None:

@@ -242,6 +242,8 @@ class Instance:
 
     def grow_to(self, size: int) -> None:
         """Raises MemoryError where the memory limit forbids it."""
+        if size <= self._known_size:
+            return
         missing = size - self.size()
         if missing > 0:
             previous = ctypes.c_uint64()
