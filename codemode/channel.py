@@ -7,6 +7,7 @@ time would be transports and tasks. One read per wake-up, so that a huge frame c
 from __future__ import annotations
 
 import asyncio
+import select
 import socket
 from collections import deque
 from collections.abc import Callable
@@ -34,6 +35,8 @@ class Channel:
         self._on_frame = on_frame
         self._on_end = on_end
         self._unsent: deque[tuple[memoryview, socket.socket | None]] = deque()
+        self._look = select.poll()
+        self._look.register(self._descriptor, select.POLLIN)
         self._loop.add_reader(self._descriptor, self._read)
 
     @property
@@ -42,8 +45,12 @@ class Channel:
 
     def is_deserted(self) -> bool:
         """The peer is gone and has left nothing to read, whether the loop has noticed or not."""
+        if self._descriptor < 0:
+            return True
+        if not self._look.poll(0):  # as nearly always
+            return False
         try:
-            return not self.is_open or not self._connection.recv(1, socket.MSG_PEEK)
+            return not self._connection.recv(1, socket.MSG_PEEK)
         except (BlockingIOError, InterruptedError):
             return False
         except OSError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping
 from typing import Any, NoReturn, cast
@@ -94,7 +95,7 @@ def _language(value: object, config: CodeModeConfig) -> Language:
 
 def read_wait(given: object) -> str:
     """The run's id, from itself or from the input object {runId}."""
-    if isinstance(given, Mapping):
+    if not isinstance(given, str) and isinstance(given, Mapping):
         fields = cast("Mapping[Any, Any]", given)
         extra = [key for key in fields if key != "runId"]
         if extra:
@@ -107,18 +108,19 @@ def read_wait(given: object) -> str:
 
 def read_scope(agent: object, session: object, agent_run: object, tool_call: object) -> Scope:
     """Missing fields fail closed."""
-    for name, value in (
-        ("agent", agent),
-        ("session", session),
-        ("agent_run", agent_run),
-        ("tool_call", tool_call),
+    if (
+        isinstance(agent, str)
+        and isinstance(session, str)
+        and isinstance(agent_run, str)
+        and isinstance(tool_call, str)
     ):
+        with contextlib.suppress(EnvelopeRefused):
+            return Scope(agent, session, agent_run, tool_call)
+    given = {"agent": agent, "session": session, "agent_run": agent_run, "tool_call": tool_call}
+    for name, value in given.items():
         if not isinstance(value, str) or not value.strip():
             _refuse(f"the {name} must be a text that is not blank.")
-    try:
-        return Scope(str(agent), str(session), str(agent_run), str(tool_call))
-    except EnvelopeRefused:
-        _refuse("agent, session, agent_run and tool_call must be valid Unicode of at most 1024 bytes each.")
+    _refuse("agent, session, agent_run and tool_call must be valid Unicode of at most 1024 bytes each.")
 
 
 def same_caller(run: Scope, caller: Scope) -> bool:

@@ -154,7 +154,10 @@ class Supervisor:
     @property
     def build_id(self) -> str:
         """Of the guest image that the workers run; empty before one has started."""
-        return next((pool.build_id for pool in self._pools.values() if pool.build_id), "")
+        for pool in self._pools.values():
+            if pool.build_id:
+                return pool.build_id
+        return ""
 
     def stats(self) -> SupervisorStats:
         pools = list(self._pools.values())

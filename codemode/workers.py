@@ -115,9 +115,10 @@ class Worker:
         self, program: str, language: wire.Language, limits: Limits, budget_ms: int, descriptor: RunDescriptor
     ) -> wire.Outcome:
         """Runs the program to its first outcome. The budget is the leg's, from when the worker has it."""
-        self._begin(descriptor, budget_ms, limits)
+        self._begin(descriptor, limits)
         start = wire.Start(program, language, limits, budget_ms, descriptor.offer)
-        return await self._compute(frame_parts(wire.encode(start)), opens=True)
+        self._open(frame_parts(wire.encode(start)), budget_ms)
+        return await self.outcome()
 
     def attend(self) -> None:
         """A request will follow at once: waking takes as long as making it ready."""
@@ -136,14 +137,17 @@ class Worker:
 
         Apart, so that the caller can make itself ready while the worker works.
         """
-        self._begin(descriptor, budget_ms, limits)
+        self._begin(descriptor, limits)
         packed = pack_settlements(settlements)
         resume = wire.Resume(limits, budget_ms, descriptor.offer, len(packed))
-        self._send(frame_parts(wire.encode(resume), delta, packed), opens=True)
+        self._open(frame_parts(wire.encode(resume), delta, packed), budget_ms)
 
     async def deliver(self, settlements: Sequence[Settlement]) -> wire.Outcome:
         """Settles work that an idle guest waits for, in this order."""
-        return await self._compute(frame_parts(_DELIVER, pack_settlements(settlements)))
+        if self._alarm is None:
+            self._alarm = self._loop.call_later(self._grace, self._on_overdue)
+        self._send(frame_parts(_DELIVER, pack_settlements(settlements)))
+        return await self.outcome()
 
     async def capture(self, max_bytes: int) -> tuple[wire.Captured, Data]:
         """The delta of an idle guest, which may go on; empty if it has more than `max_bytes`."""
@@ -202,18 +206,16 @@ class Worker:
         self._fail_reply()
         self._owner.worker_has_exited(self, status)
 
-    def _begin(self, descriptor: RunDescriptor, budget_ms: int, limits: Limits) -> None:
+    def _begin(self, descriptor: RunDescriptor, limits: Limits) -> None:
         if limits.memory_bytes > self._memory_bytes:
             raise ValueError(f"a heap of {limits.memory_bytes} bytes: workers have {self._memory_bytes}")
         self._descriptor = descriptor
         self._output_left = _OUTPUT_SLACK * limits.output_bytes
-        self._alarm = self._loop.call_later(budget_ms / 1000 + self._grace, self._on_overdue)
 
-    async def _compute(self, request: list[Data], *, opens: bool = False) -> wire.Outcome:
-        if self._alarm is None:
-            self._alarm = self._loop.call_later(self._grace, self._on_overdue)
-        self._send(request, opens=opens)
-        return await self.outcome()
+    def _open(self, request: list[Data], budget_ms: int) -> None:
+        """The first request of a leg. The alarm is set once the worker has it, and works."""
+        self._send(request, opens=True)
+        self._alarm = self._loop.call_later(budget_ms / 1000 + self._grace, self._on_overdue)
 
     async def outcome(self) -> wire.Outcome:
         """Of the computing that was asked for."""
