@@ -35,8 +35,8 @@ class Channel:
         self._on_frame = on_frame
         self._on_end = on_end
         self._unsent: deque[tuple[memoryview, socket.socket | None]] = deque()
-        self._look = select.poll()
-        self._look.register(self._descriptor, select.POLLIN)
+        self._news = select.poll()
+        self._news.register(self._descriptor, select.POLLIN)
         self._loop.add_reader(self._descriptor, self._read)
 
     @property
@@ -45,9 +45,9 @@ class Channel:
 
     def is_deserted(self) -> bool:
         """The peer is gone and has left nothing to read, whether the loop has noticed or not."""
-        if self._descriptor < 0:
+        if not self.is_open:
             return True
-        if not self._look.poll(0):  # as nearly always
+        if not self._news.poll(0):  # as nearly always
             return False
         try:
             return not self._connection.recv(1, socket.MSG_PEEK)
@@ -78,6 +78,11 @@ class Channel:
             self._descriptor = -1
             self._drop_unsent()
             self._connection.close()
+
+    def look(self) -> None:
+        """Takes what there is now, before the loop comes to it."""
+        if self.is_open and self._news.poll(0):
+            self._read()
 
     def drain(self) -> None:
         """Takes what a peer that is gone has left in the socket; that it is gone is not told again."""

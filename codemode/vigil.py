@@ -1,9 +1,9 @@
 """Waiting awake for a worker's answer that comes at once.
 
 To be woken costs a process tens of microseconds, and what it does next runs from cold caches: together that
-is more than a quick exchange with a guest. So while one guest computes, and as long as that pays, the event
-loop turns without sleeping, for a moment; everything else on the loop goes on as ever. The worker does the
-same at its end (codemode_runtime/line.py).
+is more than a quick exchange with a guest. So while one guest computes, and as long as that pays, whoever
+waits for the answer looks for it at each turn of the event loop, for a moment; everything else on the loop
+goes on as ever. The worker does the same at its end (codemode_runtime/line.py).
 
 That needs a processor for each, and Linux likes to wake whom one writes to on one's own. So a worker that
 sleeps is kept away from this processor while it is woken; afterwards it may go anywhere again, but stays
@@ -74,17 +74,11 @@ class Processors:
             os.sched_setaffinity(pid, self._kept_away.pop(pid))
 
 
-def _nobody_waits() -> bool:
-    return False
-
-
 class Vigil:
     """Over one worker: one request at a time, from `begin` to `end`."""
 
     def __init__(self, processors: Processors) -> None:
         self._processors = processors
-        self._loop = asyncio.get_running_loop()
-        self._is_awaited = _nobody_waits
         self._is_kept = False
         self._began = 0.0
         self._patience = 0.0
@@ -98,13 +92,13 @@ class Vigil:
             self._is_apart = self._processors.wake_elsewhere(pid, send)
             self._looks_until = time.perf_counter() + LOOK_SECONDS * _SURE
 
-    def begin(
-        self, send: Callable[[], None], pid: int | None, is_awaited: Callable[[], bool], *, opens: bool
-    ) -> None:
-        """Sends; then the loop stays awake while the answer `is_awaited`, if it may come at once.
+    @property
+    def is_kept(self) -> bool:
+        """The answer may come at once: look for it, turn the loop, and ask again."""
+        return self._is_kept and time.perf_counter() - self._began < self._patience
 
-        `opens`: it is the first request of a leg.
-        """
+    def begin(self, send: Callable[[], None], pid: int | None, *, opens: bool) -> None:
+        """Sends. `opens`: it is the first request of a leg."""
         self._began = time.perf_counter()
         self._patience = _OPENING_SECONDS if opens else LOOK_SECONDS
         looks = self._began < self._looks_until
@@ -118,22 +112,12 @@ class Vigil:
             send()
         else:
             self._is_apart = self._processors.wake_elsewhere(pid, send)
-        if self._is_apart:
-            self._is_awaited = is_awaited
-            if not self._is_kept:
-                self._is_kept = True
-                self._loop.call_soon(self._stay_awake)
+        self._is_kept = self._is_apart
 
     def end(self) -> None:
         """It has answered, or will not."""
-        self._is_awaited = _nobody_waits
+        self._is_kept = False
         _computing.discard(self)
         now = time.perf_counter()
         self._is_quick = now - self._began < self._patience
         self._looks_until = now + LOOK_SECONDS * _SURE
-
-    def _stay_awake(self) -> None:
-        """A loop does not sleep while it has somebody to call."""
-        self._is_kept = self._is_awaited() and time.perf_counter() - self._began < self._patience
-        if self._is_kept:
-            self._loop.call_soon(self._stay_awake)

@@ -235,15 +235,18 @@ class Worker:
             raise self._fault
         assert self.is_leased
         assert self._reply is None, "one request at a time"
-        self._reply = reply = self._loop.create_future()
-        self._vigil.begin(
-            lambda: self._channel.send(request), self.pid, lambda: not reply.done(), opens=opens
-        )
+        self._reply = self._loop.create_future()
+        self._vigil.begin(lambda: self._channel.send(request), self.pid, opens=opens)
 
     async def _answer(self) -> tuple[wire.FromWorker, Data]:
-        assert self._reply is not None, "nothing was asked"
+        reply = self._reply
+        assert reply is not None, "nothing was asked"
         try:
-            return await self._reply
+            while self._vigil.is_kept and not reply.done():
+                self._channel.look()
+                if not reply.done():
+                    await asyncio.sleep(0)
+            return await reply
         except asyncio.CancelledError:
             self._break(Aborted("the caller was cancelled"))
             raise

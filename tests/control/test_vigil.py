@@ -1,8 +1,7 @@
-"""Waiting awake: when the loop stays awake for an answer, for how long, and where a worker may run after."""
+"""Waiting awake: when an answer is looked for, for how long, and where a worker may run after."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -40,30 +39,20 @@ def gone() -> int:
         return pid
 
 
-class Watched:
-    """A request that is never answered; counts how often the loop asked whether it still waits."""
+class Asked:
+    """A request that is never answered."""
 
     def __init__(self) -> None:
-        self.asked = 0
         self.sent = 0
 
     def send(self) -> None:
         self.sent += 1
 
-    def is_awaited(self) -> bool:
-        self.asked += 1
-        return True
-
-    def begin(self, vigil: Vigil, pid: int | None, *, opens: bool = True) -> None:
-        vigil.begin(self.send, pid, self.is_awaited, opens=opens)
-
-    async def asked_in_the_end(self) -> int:
-        """Once the loop has ceased to ask, which it does by itself."""
-        before = -1
-        while self.asked != before:
-            before = self.asked
-            await asyncio.sleep(0.02)
-        return self.asked
+    def begin(self, vigil: Vigil, pid: int | None, *, opens: bool = True) -> bool:
+        """Whether an answer is looked for."""
+        vigil.begin(self.send, pid, opens=opens)
+        assert self.sent == 1
+        return vigil.is_kept
 
 
 async def known() -> Processors:
@@ -110,58 +99,64 @@ def test_a_process_that_may_only_run_here_is_woken_here() -> None:
 def test_what_was_to_be_sent_to_a_process_that_is_gone_is_sent_all_the_same() -> None:
     async def scenario() -> None:
         processors = await known()
-        watched, vigil = Watched(), Vigil(processors)
-        watched.begin(vigil, gone())
-        assert (watched.sent, await watched.asked_in_the_end()) == (1, 0)
+        vigil = Vigil(processors)
+        assert not Asked().begin(vigil, gone())
         vigil.end()
         assert processors.are_known  # it says nothing of other processes
 
     run(scenario)
 
 
-def test_the_loop_stays_awake_for_the_first_answer_of_a_leg_and_not_for_ever() -> None:
+def test_the_first_answer_of_a_leg_is_looked_for_and_not_for_ever() -> None:
     async def scenario() -> None:
         processors = await known()
         with sleeper() as pid:
-            watched, vigil = Watched(), Vigil(processors)
-            watched.begin(vigil, pid)
-            assert watched.sent == 1
-            assert await watched.asked_in_the_end() > 0
+            vigil = Vigil(processors)
+            assert Asked().begin(vigil, pid)
+            await until(lambda: not vigil.is_kept)
             vigil.end()
 
     run(scenario)
 
 
-def test_while_another_guest_computes_the_loop_sleeps() -> None:
+def test_an_answer_that_is_there_is_not_looked_for() -> None:
     async def scenario() -> None:
         processors = await known()
         with sleeper() as pid:
-            first, second, third = Watched(), Watched(), Watched()
-            other, vigil = Vigil(processors), Vigil(processors)
-            first.begin(other, pid)
-            second.begin(vigil, pid)
-            vigil.rouse(third.send, pid)
-            assert (second.sent, await second.asked_in_the_end()) == (1, 0)
-            assert third.sent == 0
+            vigil = Vigil(processors)
+            assert Asked().begin(vigil, pid)
+            vigil.end()
+            assert not vigil.is_kept
+
+    run(scenario)
+
+
+def test_while_another_guest_computes_nobody_looks() -> None:
+    async def scenario() -> None:
+        processors = await known()
+        with sleeper() as pid:
+            other, vigil, roused = Vigil(processors), Vigil(processors), Asked()
+            assert Asked().begin(other, pid)
+            assert not Asked().begin(vigil, pid)
+            vigil.rouse(roused.send, pid)
+            assert not roused.sent
             other.end()
             vigil.end()
-            third.begin(vigil, pid)
-            assert (third.sent, await third.asked_in_the_end() > 0) == (1, True)
+            assert Asked().begin(vigil, pid)
             vigil.end()
 
     run(scenario)
 
 
-def test_the_loop_sleeps_for_a_worker_whose_last_answer_was_slow() -> None:
+def test_a_worker_whose_last_answer_was_slow_is_not_looked_at() -> None:
     async def scenario() -> None:
         processors = await known()
         with sleeper() as pid:
-            vigil, slow, after = Vigil(processors), Watched(), Watched()
-            slow.begin(vigil, pid)
-            await slow.asked_in_the_end()
+            vigil = Vigil(processors)
+            assert Asked().begin(vigil, pid)
+            await until(lambda: not vigil.is_kept)
             vigil.end()
-            after.begin(vigil, pid, opens=False)
-            assert (after.sent, await after.asked_in_the_end()) == (1, 0)
+            assert not Asked().begin(vigil, pid, opens=False)
             vigil.end()
 
     run(scenario)
@@ -170,12 +165,11 @@ def test_the_loop_sleeps_for_a_worker_whose_last_answer_was_slow() -> None:
 def test_where_nothing_tells_the_processors_everybody_sleeps() -> None:
     async def scenario() -> None:
         with sleeper() as pid:
-            watched = Watched()
+            asked = Asked()
             vigil = Vigil(Processors())
-            vigil.rouse(watched.send, pid)
-            assert watched.sent == 0
-            watched.begin(vigil, pid)
-            assert (watched.sent, await watched.asked_in_the_end()) == (1, 0)
+            vigil.rouse(asked.send, pid)
+            assert not asked.sent
+            assert not asked.begin(vigil, pid)
             vigil.end()
 
     run(scenario)
