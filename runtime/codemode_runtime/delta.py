@@ -13,6 +13,7 @@ import io
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -49,7 +50,7 @@ def encode(memory_bytes: int, patch: bytes, extents: Sequence[Extent], build_id:
     table = b"".join(_EXTENT.pack(e.page, len(e.data) // PAGE) for e in extents)
     size = len(table) + len(patch) + sum(len(e.data) for e in extents)
     header = _HEADER.pack(
-        _MAGIC, _VERSION, bytes.fromhex(build_id), memory_bytes >> 16, len(patch), len(extents), size
+        _MAGIC, _VERSION, _raw(build_id), memory_bytes >> 16, len(patch), len(extents), size
     )
     packer = (_packer if size < _FAST_ABOVE else _fast_packer).compressobj(size=size)
     packed = (packer.compress(part) for part in (table + patch, *(e.data for e in extents)))
@@ -80,15 +81,23 @@ def open_delta(
     magic, version, build, pages64, patch, count, size = _HEADER.unpack_from(data)
     if magic != _MAGIC or version != _VERSION:
         raise DeltaRefused("not a delta of this format")
-    if build != bytes.fromhex(build_id):
+    if build != _raw(build_id):
         raise DeltaRefused("made by another build of the guest")
     memory = pages64 << 16
     if memory > max_memory or size > 2 * memory or count * _EXTENT.size + patch > size:
         raise DeltaRefused("larger than a guest may be")
     payload = _Payload(memoryview(data)[_HEADER.size :], size)
-    table = list(_EXTENT.iter_unpack(payload.read(count * _EXTENT.size))) if count else []
-    _check_table(table, memory, size - count * _EXTENT.size - patch)
+    table: list[tuple[int, int]] = []
+    body = size - count * _EXTENT.size - patch
+    if count or body:  # as nearly never in a small one
+        table += _EXTENT.iter_unpack(payload.read(count * _EXTENT.size))
+        _check_table(table, memory, body)
     return OpenDelta(memory, payload.read(patch), table, payload)
+
+
+@lru_cache(maxsize=8)
+def _raw(build_id: str) -> bytes:
+    return bytes.fromhex(build_id)
 
 
 class _Payload:
@@ -102,9 +111,13 @@ class _Payload:
             self._reader = io.BytesIO(_unpack(data, size))
 
     def read(self, size: int) -> bytes:
-        buffer = bytearray(size)
-        self.read_into(memoryview(buffer))
-        return bytes(buffer)
+        try:
+            data = self._reader.read(size)
+        except zstandard.ZstdError:
+            raise DeltaRefused("damaged") from None
+        if len(data) != size:
+            raise DeltaRefused("cut off")
+        return data
 
     def read_into(self, into: memoryview) -> None:
         done = 0

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import zstandard
 from codemode_runtime import delta as deltas
 from codemode_runtime.delta import PAGE, DeltaRefused, Extent
 from codemode_runtime.guest import Done, Guest, Idle
@@ -57,9 +58,13 @@ def read_all(data: bytes, build_id: str = BUILD) -> tuple[int, bytes, list[tuple
     return found.memory_bytes, found.patch, extents
 
 
-def sample() -> bytes:
-    extents = [Extent(3, b"a" * PAGE), Extent(4, os.urandom(2 * PAGE)), Extent(90, b"\0" * PAGE)]
+def sample(pages: int = 2) -> bytes:
+    """With more pages it is too large to be unpacked at once."""
+    extents = [Extent(3, b"a" * PAGE), Extent(4, os.urandom(pages * PAGE)), Extent(90, b"\0" * PAGE)]
     return deltas.encode(16 << 20, b"patch" * 100, extents, BUILD)
+
+
+SMALL_AND_LARGE = pytest.mark.parametrize("pages", [2, 30])
 
 
 @st.composite
@@ -96,24 +101,27 @@ def test_any_bytes_are_refused(data: bytes) -> None:
         read_all(data)
 
 
+@SMALL_AND_LARGE
 @settings(max_examples=300, deadline=None, database=None)
-@given(st.binary(max_size=80))
-def test_any_bytes_behind_a_good_header_load_or_are_refused(tail: bytes) -> None:
-    loads_or_is_refused(sample()[:40] + tail)
+@given(tail=st.binary(max_size=80))
+def test_any_bytes_behind_a_good_header_load_or_are_refused(pages: int, tail: bytes) -> None:
+    loads_or_is_refused(sample(pages)[:40] + tail)
 
 
-def test_every_truncation_is_refused() -> None:
-    data = sample()
-    for size in range(0, len(data), 7):
+@SMALL_AND_LARGE
+def test_every_truncation_is_refused(pages: int) -> None:
+    data = sample(pages)
+    for size in range(0, len(data), 3 * pages + 1):
         with pytest.raises(DeltaRefused):
             read_all(data[:size])
 
 
 @pytest.mark.guarantee("deltas-load-or-refuse")
+@SMALL_AND_LARGE
 @settings(max_examples=400, deadline=None, database=None)
-@given(st.data())
-def test_flipped_bits_load_or_are_refused(source: st.DataObject) -> None:
-    data = bytearray(sample())
+@given(source=st.data())
+def test_flipped_bits_load_or_are_refused(pages: int, source: st.DataObject) -> None:
+    data = bytearray(sample(pages))
     for _ in range(source.draw(st.integers(1, 4))):
         at = source.draw(st.integers(0, len(data) * 8 - 1))
         data[at // 8] ^= 1 << at % 8
@@ -129,6 +137,18 @@ def test_a_delta_larger_than_a_guest_may_be_is_refused_before_it_is_unpacked() -
     bomb = deltas.encode(1 << 30, b"", [Extent(0, b"\0" * (32 << 20))], BUILD)
     with pytest.raises(DeltaRefused):
         read_all(bomb)
+
+
+@pytest.mark.parametrize("announced", [64 << 20, 499, 501, None])
+def test_a_small_delta_is_only_unpacked_if_it_says_how_large_it_is(announced: int | None) -> None:
+    """What it says is allocated first."""
+    whole = deltas.encode(16 << 20, b"patch" * 100, [], BUILD)
+    head, payload = whole[:40], b"patch" * 100
+    packer = zstandard.ZstdCompressor(write_content_size=announced is not None)
+    frame = packer.compress(bytes(announced) if announced else payload)
+    with pytest.raises(DeltaRefused, match="damaged"):
+        read_all(head + frame)
+    assert read_all(head + zstandard.ZstdCompressor().compress(payload))[1] == payload
 
 
 def test_a_guest_refuses_a_delta_of_another_image() -> None:
