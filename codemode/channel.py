@@ -110,12 +110,15 @@ class Channel:
         return frames is not None
 
     def _receive(self) -> list[Frame] | None:
-        space = self.reader.space
-        if space is not None:
+        reader = self.reader
+        if not reader.is_mid_frame:
+            data = self._connection.recv(_CHUNK)
+        elif (space := reader.space) is None:
+            data = self._connection.recv(_LARGE_CHUNK)
+        else:
             count = self._connection.recv_into(space[:_LARGE_CHUNK])
-            return self.reader.filled(count) if count else None
-        data = self._connection.recv(_LARGE_CHUNK if self.reader.is_mid_frame else _CHUNK)
-        return self.reader.feed(data) if data else None
+            return reader.filled(count) if count else None
+        return reader.feed(data) if data else None
 
     def _write(self) -> None:
         while self._unsent:

@@ -246,7 +246,7 @@ class Engine:
             caller = read_scope(agent, session, agent_run, tool_call)
             if not self._is_open:
                 return failed("aborted", "The engine is closed.")
-            run = await self._runs.find(run_id, caller, tuple(as_tools(tools)))
+            run = await self._runs.find(run_id, caller, tuple(as_tools(tools)) if tools else ())
         except InputRefused as refused:
             return self._refuse(refused.code, str(refused))
         if isinstance(run, Failed):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Mapping
 from typing import Any, NoReturn, cast
@@ -108,15 +107,17 @@ def read_wait(given: object) -> str:
 
 def read_scope(agent: object, session: object, agent_run: object, tool_call: object) -> Scope:
     """Missing fields fail closed."""
-    if (
-        isinstance(agent, str)
-        and isinstance(session, str)
-        and isinstance(agent_run, str)
-        and isinstance(tool_call, str)
-    ):
-        with contextlib.suppress(EnvelopeRefused):
-            return Scope(agent, session, agent_run, tool_call)
     given = {"agent": agent, "session": session, "agent_run": agent_run, "tool_call": tool_call}
+    try:
+        if (
+            isinstance(agent, str)
+            and isinstance(session, str)
+            and isinstance(agent_run, str)
+            and isinstance(tool_call, str)
+        ):
+            return Scope(agent, session, agent_run, tool_call)
+    except EnvelopeRefused:
+        pass  # why is said below
     for name, value in given.items():
         if not isinstance(value, str) or not value.strip():
             _refuse(f"the {name} must be a text that is not blank.")

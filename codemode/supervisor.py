@@ -131,7 +131,12 @@ class Supervisor:
         Raises QueueFull at once if too many are waiting, RuntimeUnavailable if no worker can be started. The
         flavour is the program's language; see `second_opinion` for TypeScript that is refused.
         """
-        await self._take_slot(session)
+        if self._is_closed:
+            raise Aborted("the supervisor is closed")
+        if self._busy < self.settings.max_workers:
+            self._busy += 1
+        else:
+            await self._queue_up(session)
         try:
             worker = await self._pool(flavour).take()
         except BaseException:
@@ -175,12 +180,7 @@ class Supervisor:
             confinement=next((pool.confinement.layers for pool in pools if pool.confinement.layers), ()),
         )
 
-    async def _take_slot(self, session: str) -> None:
-        if self._is_closed:
-            raise Aborted("the supervisor is closed")
-        if self._busy < self.settings.max_workers:
-            self._busy += 1
-            return
+    async def _queue_up(self, session: str) -> None:
         if len(self._queue) >= self.settings.queue_limit:
             raise QueueFull(self.settings.queue_limit)
         waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()

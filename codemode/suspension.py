@@ -162,7 +162,12 @@ class Suspensions:
 
     async def claim(self, build_id: str, run_id: str, scope: Scope) -> Opened | NotClaimed:
         """Takes the run out of everybody else's reach. Raises EnvelopeRefused, and the run is then gone."""
-        claimed = await self._take(run_id)
+        store = self._store
+        assert store is not None, "the store is not open"
+        if self._thread is None:
+            claimed = store.claim(run_id, self.owner, now_ms=now_ms())
+        else:
+            claimed = await self._take(store, run_id)
         if isinstance(claimed, NotClaimed):
             return claimed
         try:
@@ -173,11 +178,7 @@ class Suspensions:
             raise
         return Opened(claimed.claim, opened.state, opened.delta, settled, opened.expires_at_ms)
 
-    async def _take(self, run_id: str) -> Claimed | NotClaimed:
-        store = self._store
-        assert store is not None, "the store is not open"
-        if self._thread is None:
-            return store.claim(run_id, self.owner, now_ms=now_ms())
+    async def _take(self, store: SnapshotStore, run_id: str) -> Claimed | NotClaimed:
         claiming = self._in_thread(lambda: store.claim(run_id, self.owner, now_ms=now_ms()))
         taking = asyncio.ensure_future(claiming)
         try:

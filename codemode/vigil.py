@@ -28,7 +28,7 @@ _OPENING_SECONDS = 1e-3
 _SURE = 0.5
 
 # In this process, whichever engine is theirs: with two of them there is no processor to spare.
-_computing: weakref.WeakSet[Vigil] = weakref.WeakSet()
+_computing: set[object] = set()  # weak references: one that is dropped computes no more
 
 
 class Processors:
@@ -79,6 +79,7 @@ class Vigil:
 
     def __init__(self, processors: Processors) -> None:
         self._processors = processors
+        self._mark = weakref.ref(self, _computing.discard)
         self._is_kept = False
         self._began = 0.0
         self._patience = 0.0
@@ -103,7 +104,7 @@ class Vigil:
         self._patience = _OPENING_SECONDS if opens else LOOK_SECONDS
         looks = self._began < self._looks_until
         pays = (opens or (looks and self._is_quick)) and not _computing
-        _computing.add(self)
+        _computing.add(self._mark)
         if pid is None or not pays or not self._processors.are_known:
             self._is_apart = False
             send()
@@ -117,7 +118,7 @@ class Vigil:
     def end(self) -> None:
         """It has answered, or will not."""
         self._is_kept = False
-        _computing.discard(self)
+        _computing.discard(self._mark)
         now = time.perf_counter()
         self._is_quick = now - self._began < self._patience
         self._looks_until = now + LOOK_SECONDS * _SURE

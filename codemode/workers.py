@@ -242,10 +242,11 @@ class Worker:
         reply = self._reply
         assert reply is not None, "nothing was asked"
         try:
-            while self._vigil.is_kept and not reply.done():
+            while self._vigil.is_kept:
                 self._channel.look()
-                if not reply.done():
-                    await asyncio.sleep(0)
+                if reply.done():
+                    break
+                await asyncio.sleep(0)
             return await reply
         except asyncio.CancelledError:
             self._break(Aborted("the caller was cancelled"))

@@ -19,7 +19,10 @@ _OTHERS = bytes(set(range(256)) - set(b"[]{}"))
 
 def refusal_of(json: bytes) -> str | None:
     """Why it is not to be decoded in the host, as the end of a sentence; None if it may be."""
-    if json.count(b"[") + json.count(b"{") > MAX_PARTS and _parts(json) > MAX_PARTS:
+    brackets = json.count(b"[") + json.count(b"{")
+    if brackets <= MAX_DEPTH:
+        return None
+    if brackets > MAX_PARTS and _parts(json) > MAX_PARTS:
         return f"made of more than {MAX_PARTS:,} lists and objects"
     return f"nested more than {MAX_DEPTH} levels deep" if exceeds_depth(json) else None
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import enum
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from msgspec import Struct
@@ -57,8 +56,7 @@ class EmptyDescriptor:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     memory_bytes: int = 64 << 20
     output_bytes: int = 64 << 10
     pending_calls: int = 16

@@ -22,7 +22,8 @@ class Scope(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         for field in (self.agent, self.session, self.agent_run, self.tool_call):
-            require_text(field, "wrong_scope")
+            if not (field and field.isascii() and len(field) <= FIELD_BYTES_MAX) or field.isspace():
+                require_text(field, "wrong_scope")  # unlike nearly all of them
 
 
 class Label(msgspec.Struct, frozen=True):
@@ -45,10 +46,8 @@ class Label(msgspec.Struct, frozen=True):
 def require_text(field: str | None, missing: Reason) -> None:
     """Refuse a text that is absent, blank, over the limit or not encodable."""
     # Callers hand on what a host gave them, so None can arrive here in spite of the annotation above.
-    if field is None or not field or field.isspace():
+    if field is None or not field.strip():
         raise EnvelopeRefused(missing)
-    if len(field) <= FIELD_BYTES_MAX and field.isascii():
-        return
     try:
         size = len(field.encode())
     except UnicodeEncodeError:  # a lone surrogate, as JSON input may carry
