@@ -96,7 +96,8 @@ class Pool:
         self._target = self._settings.warm
         self._watch_idleness()
         while True:
-            worker = self.ready.popleft() if self.ready else await self._wait_for_one()
+            # the one that was busy last: its pages and caches are the warmest
+            worker = self.ready.pop() if self.ready else await self._wait_for_one()
             if worker.is_usable:
                 self._refill_soon()
                 worker.lend()
@@ -207,7 +208,7 @@ class Pool:
             return
         self._target = self._settings.idle_warm
         while len(self.ready) > self._target:
-            self._retire(self.ready.pop())
+            self._retire(self.ready.popleft())
         if self.starting:  # what is ready only now would stay for good
             self._watch_idleness()
 

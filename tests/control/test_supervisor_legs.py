@@ -8,7 +8,17 @@ from codemode_runtime.shapes import Limits, Lookup, Settlement, Stop
 from msgspec import Raw
 
 from codemode.supervisor import second_opinion
-from tests.control.harness import BUDGET_MS, Offering, answers, calls_in, run, start, supervisor, value_of
+from tests.control.harness import (
+    BUDGET_MS,
+    Offering,
+    answers,
+    calls_in,
+    run,
+    start,
+    supervisor,
+    until,
+    value_of,
+)
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -278,6 +288,20 @@ def test_a_worker_is_used_once() -> None:
                     await start(worker, "return 1")
                     tokens.add(worker.token)
         assert len(tokens) == 3
+
+    run(scenario)
+
+
+def test_the_worker_that_was_used_last_is_used_next() -> None:
+    async def scenario() -> None:
+        async with supervisor(worker_reuse=100, warm=3) as found:
+            used: list[int] = []
+            for _ in range(4):
+                with await found.lease() as worker:
+                    assert isinstance(await start(worker, "return 1"), wire.Done)
+                    used.append(worker.token)
+                await until(lambda: found.stats().warm > 1 and not found.stats().starting)
+        assert used[1:] == [used[1]] * 3  # the first leg found only one there
 
     run(scenario)
 
