@@ -66,12 +66,14 @@ class MemoryStore:
         self._total_bytes += size - replaced
         _unclaim(run)
 
-    def claim(self, run_id: str, owner: Owner, *, now_ms: int) -> Claimed | NotClaimed:
+    def claim(
+        self, run_id: str, owner: Owner, *, now_ms: int, saved_by: Owner | None = None
+    ) -> Claimed | NotClaimed:
         run = self._runs.get(run_id)
         if run is None:
             stone = self._tombstones.get(run_id)
             return NotClaimed("unknown", None) if stone is None else NotClaimed(stone.ending, stone.scope)
-        if run.claimed_by is not None:
+        if run.claimed_by is not None or saved_by not in (None, run.saved_by):
             return NotClaimed("busy", run.label.scope)
         if is_expired(run.label.expires_at_ms, self._limits, now_ms):
             return NotClaimed("expired", run.label.scope)

@@ -60,7 +60,9 @@ class SqliteStore:
             else:
                 self._replace(snapshot, owner, claim)
 
-    def claim(self, run_id: str, owner: Owner, *, now_ms: int) -> Claimed | NotClaimed:
+    def claim(
+        self, run_id: str, owner: Owner, *, now_ms: int, saved_by: Owner | None = None
+    ) -> Claimed | NotClaimed:
         with self._writing(durable=True):
             match self._find(run_id):
                 case None:
@@ -69,7 +71,7 @@ class SqliteStore:
                     return NotClaimed(stone.ending, stone.scope)
                 case meta:
                     pass
-            if meta.claimed_by is not None:
+            if meta.claimed_by is not None or saved_by not in (None, meta.saved_by):
                 return NotClaimed("busy", meta.label.scope)
             if is_expired(meta.label.expires_at_ms, self._limits, now_ms):
                 return NotClaimed("expired", meta.label.scope)

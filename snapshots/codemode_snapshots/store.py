@@ -100,8 +100,14 @@ class SnapshotStore(Protocol):
         """
         ...
 
-    def claim(self, run_id: str, owner: Owner, *, now_ms: int) -> Claimed | NotClaimed:
-        """Hand the run to exactly one caller, in all processes. Check the scope by `lookup` first."""
+    def claim(
+        self, run_id: str, owner: Owner, *, now_ms: int, saved_by: Owner | None = None
+    ) -> Claimed | NotClaimed:
+        """Hand the run to exactly one caller, in all processes. Check the scope by `lookup` first.
+
+        With `saved_by` only while that owner's snapshot is the present one, else `busy`: between a lookup and
+        the claim another engine may have taken the run over and suspended it as its own.
+        """
         ...
 
     def peek(self, run_id: str) -> Snapshot | None:

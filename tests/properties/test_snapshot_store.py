@@ -122,18 +122,18 @@ class StoreMachine(RuleBasedStateMachine):
             run.settlements = run.settlements[run.seen :]
             run.claim, run.claimed_at_ms, run.seen = None, None, 0
 
-    @rule(data=st.data(), owner=owners)
-    def claim(self, data: st.DataObject, owner: Owner) -> None:
+    @rule(data=st.data(), owner=owners, saved_by=st.none() | owners)
+    def claim(self, data: st.DataObject, owner: Owner, saved_by: Owner | None) -> None:
         run_id = self._rather_a_live_one(data)
-        outcome = self.store.claim(run_id, owner, now_ms=self.now)
+        outcome = self.store.claim(run_id, owner, now_ms=self.now, saved_by=saved_by)
         run = self.runs.get(run_id)
         if run is None:
             stone = self.stones.get(run_id)
             assert not isinstance(outcome, Claimed)
             assert outcome.why == ("unknown" if stone is None else stone.ending)
-        elif run.claim is not None or self._expired(run):
+        elif (busy := run.claim is not None or saved_by not in (None, run.saved_by)) or self._expired(run):
             assert not isinstance(outcome, Claimed)
-            assert outcome.why == ("busy" if run.claim is not None else "expired")
+            assert outcome.why == ("busy" if busy else "expired")
         else:
             run.claims += 1
             run.claim, run.claimed_at_ms = Claim(run_id, owner, run.claims), self.now

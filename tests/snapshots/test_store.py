@@ -54,6 +54,30 @@ def test_a_claimed_run_is_busy_for_everybody_its_owner_included(store: SnapshotS
         assert store.claim("run-1", owner, now_ms=NOW) == NotClaimed("busy", SCOPE)
 
 
+def test_a_run_that_another_owner_saved_since_the_lookup_is_busy(store: SnapshotStore) -> None:
+    store.save(snapshot(), OURS)
+    seen = store.lookup("run-1")
+    assert isinstance(seen, RunMeta)
+    store.save(snapshot(), THEIRS, claim=claimed(store, owner=THEIRS).claim)
+    third = Owner("cccccccccccccccc", 300, "7000", "b007", "4026531836")
+    refused = store.claim("run-1", third, now_ms=NOW, saved_by=seen.saved_by)
+    assert refused == NotClaimed("busy", SCOPE)
+    assert store.lookup("run-1") == RunMeta(label(), 4, THEIRS, None, None, 0)
+
+
+def test_a_run_that_is_still_its_savers_is_claimed_on_that_condition(store: SnapshotStore) -> None:
+    store.save(snapshot(), OURS)
+    outcome = store.claim("run-1", THEIRS, now_ms=NOW, saved_by=OURS)
+    assert outcome == Claimed(Claim("run-1", THEIRS, 1), snapshot(), ())
+
+
+def test_a_run_that_has_ended_tells_how_whoever_was_expected_to_have_saved_it(store: SnapshotStore) -> None:
+    store.save(snapshot(), OURS)
+    store.delete("run-1", now_ms=NOW, leave="aborted")
+    assert store.claim("run-1", OURS, now_ms=NOW, saved_by=THEIRS) == NotClaimed("aborted", SCOPE)
+    assert store.claim("run-2", OURS, now_ms=NOW, saved_by=THEIRS) == NotClaimed("unknown", None)
+
+
 @pytest.mark.parametrize("run_id", ["nope", "", "\ud800", "x\x00y", "r" * 10_000])
 def test_an_unknown_run_is_unknown_whatever_its_name(store: SnapshotStore, run_id: str) -> None:
     store.save(snapshot(), OURS)
