@@ -101,11 +101,11 @@ class Failed(_Result, frozen=True, tag="failed"):
 CodeModeResult = Completed | Waiting | Failed
 
 _decoder: msgspec.json.Decoder[CodeModeResult] = msgspec.json.Decoder(CodeModeResult)
-_EMPTY = Telemetry(calls=())
+NOTHING_KNOWN = Telemetry(calls=())  # of a run that no leg of this engine has told of
 
 
 def failed(
-    code: ErrorCode, error: str, output: tuple[Output, ...] = (), telemetry: Telemetry = _EMPTY
+    code: ErrorCode, error: str, output: tuple[Output, ...] = (), telemetry: Telemetry = NOTHING_KNOWN
 ) -> Failed:
     """The phase belongs to the code."""
     return Failed(error, code, ERRORS[code].phase, output, telemetry)

@@ -9,11 +9,14 @@ engine itself. Belongs to one event loop, and leaves nothing behind when it is c
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from codemode_snapshots import Scope, StoreUnavailable
 
 from codemode.admission import Admission
 from codemode.bridges.mcp_bridge import McpBridge
@@ -24,7 +27,8 @@ from codemode.error_codes import ErrorCode
 from codemode.events import EventHub, Subscription
 from codemode.executor import Approve, Audit, Decision
 from codemode.health import Doctor, Health
-from codemode.inputs import InputRefused, read_exec, read_scope, read_wait, same_caller
+from codemode.inputs import InputRefused, read_exec, read_scope, read_wait, require_enabled
+from codemode.lead import to_the_end
 from codemode.leg import Leg, Services
 from codemode.live import LiveRuns
 from codemode.meter import RunMeter, Tally
@@ -101,6 +105,9 @@ class Engine:
         self._doctor = Doctor(self._supervisor, self._suspensions, self._mcp)
         self._start_failure: Failed | None = None
         self._expiry: asyncio.Task[None] | None = None
+        self._deciding: set[asyncio.Task[bool]] = set()
+        self._closing: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._is_open = False
 
     async def __aenter__(self) -> Engine:
@@ -115,12 +122,19 @@ class Engine:
 
     async def start(self) -> None:
         """Opens the store and starts the workers. Where those cannot start, exec says so with a result."""
-        lost = await self._suspensions.open()
-        for stone in lost:
-            _log.warning("run %s was being resumed when its engine died; it is gone", stone.run_id)
-        self._is_open = True
-        self._start_failure, _ = await asyncio.gather(self._start_workers(), self._mcp.open())
+        if self._loop is not None:
+            raise RuntimeError("An engine is started once. Make a new one.")
+        self._loop = asyncio.get_running_loop()
+        try:
+            lost = await self._suspensions.open()
+            for stone in lost:
+                _log.warning("run %s was being resumed when its engine died; it is gone", stone.run_id)
+            self._start_failure, _ = await asyncio.gather(self._start_workers(), self._mcp.open())
+        except BaseException:  # cancelled, most likely: nobody will close what is half open
+            await to_the_end(self._shut())
+            raise
         self._expiry = asyncio.create_task(self._runs.expire_for_ever(), name="codemode expiry")
+        self._is_open = True
 
     async def _start_workers(self) -> Failed | None:
         if not self.config.enabled:
@@ -133,18 +147,44 @@ class Engine:
         return None
 
     async def close(self) -> None:
-        """Ends what runs. Suspended runs stay where the store is durable, else they are dropped."""
-        if not self._is_open:
-            return
-        self._is_open = False
+        """Ends what runs. Suspended runs stay where the store is durable, else they are dropped.
+
+        It is closed when this returns, also to a caller who is cancelled meanwhile or is not the first.
+        """
+        if self._closing is None:
+            if not self._is_open:
+                return
+            self._is_open = False
+            self._closing = asyncio.create_task(self._shut(), name="codemode close")
+        if await to_the_end(self._closing):
+            raise asyncio.CancelledError
+
+    async def _shut(self) -> None:
         if self._expiry is not None:
             self._expiry.cancel()
             await asyncio.gather(self._expiry, return_exceptions=True)
+        while self._deciding:
+            await asyncio.wait(self._deciding)
         await self._runs.close("the engine was closed")
         await self._mcp.close()
         await self._supervisor.close()
+        with contextlib.suppress(StoreUnavailable):
+            await self._suspensions.give_up()
         await self._suspensions.close()
         self._hub.close()
+
+    def _unready(self) -> Failed | None:
+        """Why nothing can run. Raises RuntimeError in another event loop than the engine's."""
+        if not self._is_open:
+            told = (
+                "The engine is closed."
+                if self._loop
+                else "The engine is not started: use `async with Engine(...)`."
+            )
+            return failed("aborted", told)
+        if asyncio.get_running_loop() is not self._loop:
+            raise RuntimeError("An engine belongs to the event loop in which it was started.")
+        return self._start_failure
 
     # ---- exec and wait -------------------------------------------------------------------------------------
 
@@ -203,8 +243,8 @@ class Engine:
             program = read_exec(given, language, self.config)
         except InputRefused as refused:
             return self._refuse(refused.code, str(refused))
-        if not self._is_open or self._start_failure is not None:
-            return self._start_failure or failed("aborted", "The engine is closed.")
+        if (unready := self._unready()) is not None:
+            return unready
         await self._admission.prepare()
         own, allowed = tuple(as_tools(tools)), read_allow(allow)
         environment = self._admission.environment(own, agent, provider, model, allowed)
@@ -216,6 +256,8 @@ class Engine:
             program = await self._admission.ask_hooks(run, program)
         except InputRefused as refused:
             return self._refuse(refused.code, str(refused))
+        if (unready := self._unready()) is not None:  # closed meanwhile
+            return unready
         run.program, run.language = program.program, program.language
         meter = run.require_meter()
         meter.see_surface(("exec", "wait"), run.environment.facts, run.environment.tokens_saved)
@@ -242,21 +284,27 @@ class Engine:
         `tools` are the run's own once more, for a run that another process left: tools are in no snapshot.
         """
         try:
+            require_enabled(self.config)
             run_id = read_wait(given)
             caller = read_scope(agent, session, agent_run, tool_call)
-            if not self._is_open:
-                return failed("aborted", "The engine is closed.")
+            if (unready := self._unready()) is not None:
+                return unready
             run = await self._runs.find(run_id, caller, tuple(as_tools(tools)) if tools else ())
         except InputRefused as refused:
             return self._refuse(refused.code, str(refused))
         if isinstance(run, Failed):
+            self._count(run.code)
             return run
         run.trace.begin_leg(tool_call)
         return self._traces.end_leg(run, await self._runs.lead(run, self._resumption.resume(run)))
 
     def _refuse(self, code: ErrorCode, text: str) -> Failed:
-        RunMeter(self._tally).end_leg(code)
+        self._count(code)
         return failed(code, text)
+
+    def _count(self, code: ErrorCode) -> None:
+        """Of a call that came to no run."""
+        RunMeter(self._tally).end_leg(code)
 
     # ---- approvals, aborts, expiry -------------------------------------------------------------------------
 
@@ -290,25 +338,45 @@ class Engine:
         """Ends a run, running or suspended; whoever awaits it gets `aborted`. False if there is none."""
         try:
             caller = read_scope(agent, session, agent_run, _NONE)
+            known_id = read_wait(run_id)
         except InputRefused:
             return False
-        return await self._runs.abort_one(run_id, caller)
+        return await self._runs.abort_one(known_id, caller)
 
     async def abort_session(self, session: str, *, agent: str = "main") -> int:
         """Ends every run of the session; how many there were."""
-        return await self._runs.abort_session(session, agent)
+        try:
+            owner = read_scope(agent, session, _NONE, _NONE)
+        except InputRefused:  # it names no session, and so nothing is its
+            return 0
+        return await self._runs.abort_session(owner.session, owner.agent)
 
     async def _decide(
         self, run_id: str, approval_id: str, decision: Decision, caller: tuple[str, str, str]
     ) -> bool:
+        """Once begun it is done, whatever becomes of who asked: half a decision would lose the call."""
         try:
             scope = read_scope(*caller, _NONE)
-            run = self._runs.get(run_id) or await self._runs.find(run_id, scope)
+            known_id = read_wait(run_id)
         except InputRefused:
             return False
-        if isinstance(run, Failed) or not same_caller(run.scope, scope):
+        if self._unready() is not None:
+            return False
+        deciding = asyncio.create_task(self._decide_one(known_id, approval_id, decision, scope))
+        self._deciding.add(deciding)
+        deciding.add_done_callback(self._deciding.discard)
+        return await asyncio.shield(deciding)
+
+    async def _decide_one(self, run_id: str, approval_id: str, decision: Decision, caller: Scope) -> bool:
+        try:
+            run = await self._runs.look_up(run_id, caller)
+        except InputRefused:
+            return False
+        if isinstance(run, Failed):
             return False
         if run.is_adopted and await self._resumption.adopt(run) is not None:
+            if run.leg is None:
+                self._runs.drop(run)
             return False
         for work in list(run.pending.values()):
             if work.approval is not None and work.approval.id == approval_id:
@@ -317,7 +385,7 @@ class Engine:
 
     async def expire(self) -> int:
         """Purges what is past its time; the engine does this by itself. How many runs ended."""
-        return await self._runs.expire()
+        return await self._runs.expire() if self._is_open else 0
 
     def register_namespace(self, plugin_id: str, namespace: Namespace | Mapping[str, Any]) -> None:
         self._admission.namespaces.register(plugin_id, namespace)
@@ -354,9 +422,10 @@ class Engine:
         """What happened in a run that runs, is suspended or ended lately; None outside its scope."""
         try:
             caller = read_scope(agent, session, agent_run, _NONE)
+            known_id = read_wait(run_id)
         except InputRefused:
             return None
-        return await self._traces.of_run(self._runs, run_id, caller)
+        return await self._traces.of_run(self._runs, known_id, caller)
 
     async def session_trajectory(self, session: str, *, agent: str = "main") -> SessionTrajectory | None:
         """The same for all runs of an agent in a session that are still known."""

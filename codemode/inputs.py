@@ -34,8 +34,7 @@ class ExecInput(Struct, frozen=True):
 
 def read_exec(given: object, language: object, config: CodeModeConfig) -> ExecInput:
     """`given` is the program itself, or the input object as a host passes it on."""
-    if not config.enabled:
-        raise InputRefused("invalid_config", "Code mode is off: set tools.codeMode.enabled to true.")
+    require_enabled(config)
     fields: Mapping[Any, Any]
     if isinstance(given, str):
         fields = {"code": given}
@@ -53,6 +52,11 @@ def read_exec(given: object, language: object, config: CodeModeConfig) -> ExecIn
     if said is None and "typescript" in config.languages and _TYPESCRIPT_FENCE.match(program):
         said = "typescript"  # nobody else has said what it is
     return ExecInput(program, _language(said, config))
+
+
+def require_enabled(config: CodeModeConfig) -> None:
+    if not config.enabled:
+        raise InputRefused("invalid_config", "Code mode is off: set tools.codeMode.enabled to true.")
 
 
 def _program(fields: Mapping[Any, Any]) -> str:

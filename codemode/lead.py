@@ -8,8 +8,7 @@ the task has ended. What has to be tidied up is therefore done by a task of its 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import Awaitable
 
 
 class Lead:
@@ -42,14 +41,16 @@ class Lead:
             self._over.set()
 
 
-async def to_the_end(work: Coroutine[Any, Any, object]) -> None:
-    """Returns when the work is done, however often the caller is cancelled; who calls this is going to say
-    that it was."""
+async def to_the_end(work: Awaitable[object]) -> bool:
+    """Returns when the work is done, however often the caller is cancelled; whether it was."""
     task = asyncio.ensure_future(work)
+    was_cancelled = False
     while not task.done():
         try:
             await asyncio.shield(task)
         except asyncio.CancelledError:
             if task.cancelled():
                 raise
+            was_cancelled = True
     task.result()
+    return was_cancelled

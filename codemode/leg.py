@@ -13,10 +13,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from codemode_runtime import wire
-from codemode_runtime.frames import Data
+from codemode_runtime.frames import Data, FrameRefused
 from codemode_runtime.shapes import Limits, Settlement
 from codemode_runtime.zygote_wire import Flavour
-from codemode_snapshots import NotHeld, StoreFull, StoreUnavailable
+from codemode_snapshots import NotHeld, SnapshotError, StoreFull
 
 from codemode import events
 from codemode.config import CodeModeConfig
@@ -47,7 +47,7 @@ from codemode.nested import NestedWork
 from codemode.runs import Run, RunState, wall_ms
 from codemode.supervisor import Supervisor, second_opinion
 from codemode.suspension import Suspensions
-from codemode.telemetry import LossyValue
+from codemode.telemetry import LossyValue, utf8_bytes
 from codemode.trajectory.kept import Trajectories
 from codemode.worker_errors import Aborted, SupervisorError
 from codemode.workers import Worker
@@ -66,11 +66,20 @@ class Services:
     hub: EventHub
     trajectories: Trajectories
 
-    def tell_end(self, run: Run, code: ErrorCode) -> None:
-        """For a run that does not end in a leg; a leg tells its own end."""
+    def end_apart(self, run: Run, code: ErrorCode) -> None:
+        """For a run that does not end in a leg, or in one that nobody follows to its end."""
+        self.nested.abort_calls(run)
         self.trajectories.keep(run)
+        self.tell_end(run, code)
+
+    def tell_end(self, run: Run, code: ErrorCode | None) -> None:
+        """Once for each run, whoever ends it; None for one that completed."""
+        if run.is_told:
+            return
+        run.is_told = True
         if self.hub.has_listeners:
-            self.hub.publish(events.Finished(run_id=run.id, at_ms=wall_ms(), status="failed", code=code))
+            status = "completed" if code is None else "failed"
+            self.hub.publish(events.Finished(run_id=run.id, at_ms=wall_ms(), status=status, code=code))
 
 
 class Leg:
@@ -81,6 +90,7 @@ class Leg:
         self._run = run
         self._budget_ms = budget_ms
         self._deadline = 0.0
+        self._restored_bytes = 0
 
     async def start(self) -> CodeModeResult:
         run = self._run
@@ -98,6 +108,7 @@ class Leg:
         """
         run = self._run
         self._deadline = asyncio.get_running_loop().time() + self._budget_ms / 1000
+        self._restored_bytes = len(delta)
         worker.send_resume(delta, settlements, self._limits(), self._budget_ms, run.environment)
         self._publish(events.Resumed(run_id=run.id, at_ms=wall_ms(), settled=len(settlements)))
 
@@ -147,12 +158,18 @@ class Leg:
                     case wire.Text() | wire.Json():
                         self._take_output(message)
                     case _:
-                        self._services.nested.begin(run, message)
+                        self._begin(worker, message)
             reason = await self._until_deliverable()
             if reason is not None:
                 return await self._suspend(worker, reason)
             outcome = await worker.deliver(run.take_settled())
         return await self._end(outcome)
+
+    def _begin(self, worker: Worker, message: wire.Call | wire.Yield | wire.Timer | wire.Clear) -> None:
+        try:
+            self._services.nested.begin(self._run, message)
+        except FrameRefused as refused:
+            raise worker.refuse(str(refused)) from None
 
     async def _until_deliverable(self) -> WaitReason | None:
         """None once there is something to deliver; else why the run has to be suspended now."""
@@ -204,7 +221,7 @@ class Leg:
         hint = hint_for_unawaited(bytes(found.value), found.lossy)
         meter.transfer("value", len(found.value))
         meter.end_leg("completed")
-        self._publish(events.Finished(run_id=run.id, at_ms=wall_ms(), status="completed"))
+        self._services.tell_end(run, None)
         telemetry = meter.telemetry(lossy, (hint,) if hint else ())
         return Completed(found.value, self._take_all_output(), telemetry)
 
@@ -218,17 +235,19 @@ class Leg:
         self._meter.end_leg(code)
         if code in CAPS:
             self._publish(events.LimitHit(run_id=run.id, at_ms=wall_ms(), code=code))
-        self._publish(events.Finished(run_id=run.id, at_ms=wall_ms(), status="failed", code=code))
+        self._services.tell_end(run, code)
         return failed(code, text, self._take_all_output(), self._meter.telemetry())
 
     async def _finish(self, state: RunState) -> None:
         """Every end deletes the snapshot and stops what still runs."""
         run = self._run
         run.move(state)
+        self._services.nested.abort_calls(run)
         await run.cancel_work()
         if run.claim is not None:
             run.claim = None
             self._services.suspensions.drop(run.id)
+            self._meter.see_snapshot("dropped")
 
     async def _suspend(self, worker: Worker, reason: WaitReason) -> CodeModeResult:
         run, services = self._run, self._services
@@ -237,34 +256,28 @@ class Leg:
         self._meter.spend("capture", captured.capture_us)
         self._meter.see_snapshot("taken", bytes=captured.bytes, us=captured.capture_us)
         if not delta:
-            text = (
-                f"Suspended here, the program would need {captured.bytes} bytes; a snapshot may have "
-                f"{config.max_snapshot_bytes}. Hold less data across slow calls."
-            )
-            return await self.fail(Explained("snapshot_limit_exceeded", text))
+            return await self.fail(self._too_large(captured.bytes))
         self._meter.end_leg("waiting")
         output = self._take_all_output()
-        telemetry = self._meter.telemetry()
+        services.nested.age_calls(run)
         run.trace.suspend(reason, output, captured.bytes, captured.capture_us)
         state = run.freeze()
         ttl_ms = config.snapshot_ttl_seconds * 1000
         build_id = services.supervisor.build_id
+        began = time.perf_counter_ns()
         try:
-            began = time.perf_counter_ns()
             size, run.expires_ms = await services.suspensions.save(
                 build_id, run.id, run.scope, ttl_ms, state, delta, run.claim
             )
-            self._meter.spend("store", (time.perf_counter_ns() - began) // 1000)
-        except StoreFull as error:
-            run.is_frozen = False
+        except SnapshotError as error:
+            run.unfreeze()
+            self._meter.take_back_waiting()
             run.output[:0] = output
-            return await self.fail(
-                Explained("snapshot_limit_exceeded", f"There is no room to suspend the run: {error}")
-            )
-        except (StoreUnavailable, NotHeld) as error:
-            run.is_frozen = False
-            run.output[:0] = output
-            return await self.fail(Explained("internal_error", f"The run could not be stored: {error}"))
+            return await self.fail(self._not_stored(error))
+        run.stored = (size, (time.perf_counter_ns() - began) // 1000)
+        self._meter.spend("store", run.stored[1])
+        self._meter.see_snapshot("stored", bytes=size, us=run.stored[1])
+        telemetry = self._meter.telemetry()
         run.claim = None
         run.move(RunState.WAITING)
         pending = services.nested.pending_calls(run)
@@ -274,6 +287,24 @@ class Leg:
         run.shrink()
         await services.nested.record_settled(run)
         return Waiting(run.id, reason, pending, output, telemetry)
+
+    def _not_stored(self, error: SnapshotError) -> Explained:
+        match error:
+            case StoreFull(limit="snapshot_bytes"):
+                return self._too_large(error.wanted)
+            case StoreFull():
+                return Explained("snapshot_limit_exceeded", f"There is no room to suspend the run: {error}")
+            case NotHeld():
+                return Explained("aborted", "The run was cancelled by another engine.")
+            case _:
+                return Explained("internal_error", f"The run could not be stored: {error}")
+
+    def _too_large(self, size: int) -> Explained:
+        text = (
+            f"Suspended here, the program would need {size} bytes; a snapshot may have "
+            f"{self._services.config.max_snapshot_bytes}. Hold less data across slow calls."
+        )
+        return Explained("snapshot_limit_exceeded", text)
 
     @property
     def _program(self) -> Program:
@@ -297,7 +328,7 @@ class Leg:
             meter.spend("prepare", spent.prepare_us)
         if spent.restore_us:
             meter.spend("restore", spent.restore_us)
-            meter.see_snapshot("restored", us=spent.restore_us)
+            meter.see_snapshot("restored", bytes=self._restored_bytes, us=spent.restore_us)
             self._run.trace.restore(spent.restore_us)
 
     def _take_output(self, message: wire.Text | wire.Json) -> None:
@@ -305,7 +336,7 @@ class Leg:
         match message:
             case wire.Text(text, level):
                 item = TextOutput(text, level)
-                self._meter.transfer("output", len(text))
+                self._meter.transfer("output", utf8_bytes(text))
             case wire.Json(value):
                 item = JsonOutput(value)
                 self._meter.transfer("output", len(value))

@@ -4,23 +4,26 @@ old."""
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Coroutine
 from typing import Any
 
+import msgspec
 from codemode_snapshots import RunMeta, Scope, StoreUnavailable, Tombstone
 from codemode_snapshots.store import Ending
 
 from codemode.admission import Admission
-from codemode.contract import CodeModeResult, Failed, failed
+from codemode.contract import NOTHING_KNOWN, CodeModeResult, Failed, failed
+from codemode.error_codes import ErrorCode
 from codemode.inputs import busy_run, same_caller, unknown_run
 from codemode.lead import Lead, to_the_end
 from codemode.leg import Services
 from codemode.meter import RunMeter, Tally
 from codemode.resume import ended
 from codemode.runs import Run, RunState
+from codemode.telemetry import CallRecord, Telemetry
 from codemode.tools import Tool
+from codemode.trajectory.build import ledger
 
 _log = logging.getLogger("codemode.engine")
 
@@ -34,13 +37,15 @@ class LiveRuns:
         self._admission = admission
         self._tally = tally
         self._by_id: dict[str, Run] = {}
+        self._undeleted: set[str] = set()  # ended runs that the store still has, because it did not answer
         self.is_closed = False
 
     def add(self, run: Run) -> None:
         self._by_id[run.id] = run
 
     def drop(self, run: Run) -> None:
-        self._by_id.pop(run.id, None)
+        if run.id not in self._undeleted:
+            self._by_id.pop(run.id, None)
 
     def get(self, run_id: str) -> Run | None:
         return self._by_id.get(run_id)
@@ -51,21 +56,25 @@ class LiveRuns:
     async def close(self, reason: str) -> None:
         """Ends all of them, as `leave` says; from here on Tool Search begins no more."""
         self.is_closed = True
-        for run in self.all():
+        # those that run come last: the worker of one that ends must not go to one that is to be left
+        for run in sorted(self.all(), key=lambda run: run.state is RunState.RUNNING):
             await self.leave(run, reason)
 
     async def find(self, run_id: str, caller: Scope, own: tuple[Tool, ...] = ()) -> Run | Failed:
-        """The suspended run, here or in the store. To anybody outside its scope it does not exist.
+        """The suspended run, for a wait. Raises InputRefused where it is not the caller's, or is busy."""
+        run = await self.look_up(run_id, caller, own)
+        if isinstance(run, Run) and (run.leg is not None or run.state is not RunState.WAITING):
+            raise busy_run()
+        return run
+
+    async def look_up(self, run_id: str, caller: Scope, own: tuple[Tool, ...] = ()) -> Run | Failed:
+        """The run, here or in the store. To anybody outside its scope it does not exist.
 
         `own` are the run's own tools, for one that another process left: tools are no part of a snapshot.
         """
-        run = self._by_id.get(run_id)
-        if run is not None:
-            if not same_caller(run.scope, caller):
-                raise unknown_run()
-            if run.leg is not None or run.state is not RunState.WAITING:
-                raise busy_run()
-            return run
+        known = self._known(run_id, caller)
+        if known is not None:
+            return known
         try:
             found = await self._suspensions.find(run_id)
         except StoreUnavailable as error:
@@ -75,43 +84,71 @@ class LiveRuns:
         ):
             raise unknown_run()
         if isinstance(found, Tombstone):
-            return ended(found.ending)
+            return self._ended(run_id, ended(found.ending))
         await self._admission.prepare()
-        if run_id in self._by_id:
-            raise busy_run()
+        known = self._known(run_id, caller)  # somebody else may have been quicker
+        if known is not None:
+            return known
+        if self.is_closed:
+            return failed("aborted", "The engine is closed.")
         environment = self._admission.environment((), found.label.scope.agent, None, None)
         # what it may see is settled when it is thawed and says for whom it runs
         adopted = Run(run_id, found.label.scope, environment, RunMeter(self._tally))
         adopted.meter = None
         adopted.state = RunState.WAITING
         adopted.expires_ms = found.label.expires_at_ms
-        adopted.is_adopted = True
+        adopted.is_adopted, adopted.adoption = True, asyncio.Lock()
         adopted.own_tools = own
         self._services.trajectories.adopt(adopted)
         self._by_id[run_id] = adopted
         return adopted
 
+    def _known(self, run_id: str, caller: Scope) -> Run | Failed | None:
+        run = self._by_id.get(run_id)
+        if run is None:
+            return None
+        if not same_caller(run.scope, caller):
+            raise unknown_run()
+        match run.state:
+            case RunState.ABORTED | RunState.EXPIRED:  # and is being tidied up
+                return self._ended(run_id, ended(run.state.value))
+            case _:
+                return run
+
+    def _ended(self, run_id: str, result: Failed) -> Failed:
+        """A run that is over says what it has done, as far as that is known here."""
+        return _with_ledger(result, self._services.trajectories.ledger(run_id))
+
     async def lead(self, run: Run, leg: Coroutine[Any, Any, CodeModeResult]) -> CodeModeResult:
         """Runs a leg so that an abort can end it; a cancelled caller aborts the run."""
         lead = run.leg = Lead()
         try:
-            return await leg
+            return self._complete(run, await leg)
         except asyncio.CancelledError:
             if not run.is_left:
                 reason = run.aborted or "the caller was cancelled"
                 await to_the_end(self.abandon(run, reason, leave="aborted"))
             if run.aborted is not None and lead.is_only_stopped:
-                return _aborted(run)
+                return self._complete(run, _aborted(run))
             raise
         except Exception:
             _log.exception("a leg of run %s failed", run.id)
-            await self.abandon(run, "the engine failed")
-            return failed("internal_error", "The engine failed while it ran the program.")
+            await to_the_end(self.abandon(run, "the engine failed"))
+            broken = _cut_short(run, "internal_error", "The engine failed while it ran the program.")
+            return self._complete(run, broken)
         finally:
             run.leg = None
             if run.has_ended or run.is_foreign:
                 self.drop(run)
             lead.end()
+
+    def _complete(self, run: Run, result: CodeModeResult) -> CodeModeResult:
+        """A wait that came to no leg is counted, and tells what the run has done, as every result does."""
+        if not isinstance(result, Failed) or result.telemetry is not NOTHING_KNOWN or run.meter is not None:
+            return result
+        self._tally.add("counts", "wait")
+        self._tally.add("results", result.code)
+        return _with_ledger(result, ledger(run.trace.look(()), run.late))
 
     async def abort(self, run: Run, reason: str) -> None:
         run.aborted = reason
@@ -156,15 +193,28 @@ class LiveRuns:
         return ended
 
     async def abandon(self, run: Run, reason: str, leave: Ending | None = None) -> None:
-        """The run is over in this process: its work is stopped, its snapshot deleted."""
+        """The run is over in this process: its work is stopped, its snapshot deleted.
+
+        It is known until both is done, so that nobody takes it out of the store meanwhile.
+        """
         if not run.has_ended:
             _log.debug("run %s is abandoned: %s", run.id, reason)
             run.move(RunState.ABORTED)
-            self._services.tell_end(run, "aborted" if leave else "internal_error")
-        self._by_id.pop(run.id, None)
+        self._services.end_apart(run, "aborted" if leave else "internal_error")
+        run.stop_work()  # at once, however long the store takes
+        await self._forget(run, leave)
         await run.cancel_work()
-        with contextlib.suppress(StoreUnavailable):
-            await self._suspensions.end(run.id, leave=leave)
+        self.drop(run)
+
+    async def _forget(self, run: Run, leave: Ending | None) -> None:
+        """Where the store does not answer, `expire` tries again; until then the run is known as ended."""
+        try:
+            if await self._suspensions.end(run.id, leave=leave):
+                self._tally.add("snapshots", "dropped")
+            self._undeleted.discard(run.id)
+        except StoreUnavailable as error:
+            _log.warning("the snapshot of run %s could not be deleted: %s", run.id, error)
+            self._undeleted.add(run.id)
 
     async def expire_for_ever(self) -> None:
         pause = max(0.25, min(30.0, self._services.config.snapshot_ttl_seconds / 4))
@@ -174,26 +224,47 @@ class LiveRuns:
 
     async def expire(self) -> int:
         """Purges what is past its time. How many runs ended."""
+        suspended = [run for run in self.all() if run.state is RunState.WAITING and not run.is_adopted]
         try:
-            ended = await self._suspensions.expire()
+            gone = {stone.run_id for stone in await self._suspensions.expire()}
+            left = await self._suspensions.own_runs()
         except StoreUnavailable as error:
             _log.warning("expired runs could not be purged: %s", error)
             return 0
-        for stone in ended:
-            run = self._by_id.pop(stone.run_id, None)
-            if run is not None and run.state is RunState.WAITING:
-                run.move(RunState.EXPIRED)
-                self._services.tell_end(run, "snapshot_expired")
-                await run.cancel_work()
-                run.wake()
-        return len(ended)
+        if gone:
+            self._tally.add("snapshots", "expired", len(gone))
+        for run in suspended:
+            # not in the store any more and nobody here has it: another engine aborted or purged it
+            is_lost = left is not None and run.id not in left and run.leg is None
+            if run.state is RunState.WAITING and (run.id in gone or is_lost):
+                await self._expire_one(run)
+        for run in [run for run in self.all() if run.id in self._undeleted]:
+            await self._forget(run, "aborted")
+            self.drop(run)
+        return len(gone)
+
+    async def _expire_one(self, run: Run) -> None:
+        run.move(RunState.EXPIRED)
+        self._services.end_apart(run, "snapshot_expired")
+        self.drop(run)
+        await run.cancel_work()
+        run.wake()
 
 
 def _aborted(run: Run) -> Failed:
     kept = "The engine was closed while nothing ran. The run is kept: wait for it once more later."
     text = kept if run.is_left else f"The run was cancelled: {run.aborted}."
+    return _cut_short(run, "aborted", text)
+
+
+def _cut_short(run: Run, code: ErrorCode, text: str) -> Failed:
+    """A leg that did not come to its end: what it has sent and done is told all the same."""
     if run.meter is None:
-        return failed("aborted", text)
+        return failed(code, text)
     run.meter.abort_pending()
-    run.meter.end_leg("aborted")
-    return failed("aborted", text, tuple(run.output), run.meter.telemetry())
+    run.meter.end_leg(code)
+    return failed(code, text, tuple(run.output), run.meter.telemetry())
+
+
+def _with_ledger(result: Failed, calls: tuple[CallRecord, ...]) -> Failed:
+    return msgspec.structs.replace(result, telemetry=Telemetry(calls=calls)) if calls else result

@@ -26,7 +26,7 @@ from codemode.telemetry import (
 )
 
 _Group = Literal["counts", "spent_us", "bytes", "cap_failures", "snapshots", "tools", "results"]
-Step = Literal["queue", "prepare", "restore", "run", "tools", "capture", "store", "total"]
+Step = Literal["queue", "prepare", "restore", "run", "capture", "store"]
 Flow = Literal["callsIn", "callsOut", "output", "value", "snapshots"]
 
 CAPS: frozenset[ErrorCode] = frozenset(
@@ -52,6 +52,10 @@ class Tally(Struct, rename="camel", omit_defaults=True):
     tools: dict[str, int] = {}
     results: dict[str, int] = {}
     tokens_saved: int = 0
+
+    def add(self, group: _Group, name: str, amount: int = 1) -> None:
+        sums: dict[str, int] = getattr(self, group)
+        sums[name] = sums.get(name, 0) + amount
 
     def to_dict(self) -> dict[str, Any]:
         return msgspec.json.decode(msgspec.json.encode(self))
@@ -95,9 +99,15 @@ class RunMeter:
     def remember_waits(self, count: int) -> None:
         """Those in vain: the engine has counted them, and the stored state does not know of them."""
         if count:
-            counts, results = self._state.tally.counts, self._state.tally.results
-            counts["wait"] = counts.get("wait", 0) + count
-            results["waiting"] = results.get("waiting", 0) + count
+            self._state.tally.add("counts", "wait", count)
+            self._state.tally.add("results", "waiting", count)
+
+    def remember_stored(self, bytes: int, us: int) -> None:
+        """The state in a snapshot was written before that was stored; the engine has counted it."""
+        if bytes:
+            self._note_event(SnapshotEvent("stored", bytes, us))
+            self._state.tally.add("snapshots", "stored")
+            self._state.tally.add("spent_us", "store", us)
 
     def spend(self, step: Step, us: int) -> None:
         self._add("spent_us", step, us)
@@ -109,8 +119,17 @@ class RunMeter:
         self._state.ledger[id] = CallRecord(id, tool, name, method, "pending", 0, bytes_in, 0)
         self._add("counts", method)
         self._add("bytes", "callsIn", bytes_in)
-        if tool:
+        if tool and method in ("call", "namespace"):  # to describe a tool is not to call it
             self._add("tools", tool)
+
+    def age_call(self, id: str, ms: float) -> None:
+        """For one that is still under way."""
+        found = self._state.ledger.get(id)
+        if found is not None:
+            self._state.ledger[id] = msgspec.structs.replace(found, ms=round(ms, 3))
+
+    def knows_call(self, id: str) -> bool:
+        return id in self._state.ledger
 
     def finish_call(self, id: str, status: CallStatus, ms: float, bytes_out: int = 0) -> None:
         before = self._state.ledger[id]
@@ -126,9 +145,7 @@ class RunMeter:
                 self.finish_call(call.id, "aborted", call.ms)
 
     def see_snapshot(self, event: SnapshotEventKind, *, bytes: int = 0, us: int = 0) -> None:
-        events = self._state.events
-        events.append(SnapshotEvent(event, bytes, us))
-        del events[:-_KEPT_EVENTS]
+        self._note_event(SnapshotEvent(event, bytes, us))
         self._add("snapshots", event)
         cost = self._state.snapshot or SnapshotCost(bytes, 0, 0)
         match event:
@@ -140,10 +157,18 @@ class RunMeter:
             case _:
                 pass
 
+    def _note_event(self, event: SnapshotEvent) -> None:
+        self._state.events.append(event)
+        del self._state.events[:-_KEPT_EVENTS]
+
     def end_leg(self, outcome: Literal["completed", "waiting"] | ErrorCode) -> None:
         self._add("results", outcome)
         if outcome in CAPS:
             self._add("cap_failures", outcome)
+
+    def take_back_waiting(self) -> None:
+        """The leg was to end as waiting, which the stored state had to know first, and could not."""
+        self._add("results", "waiting", -1)
 
     @property
     def calls(self) -> tuple[CallRecord, ...]:
@@ -168,9 +193,8 @@ class RunMeter:
         )
 
     def _add(self, group: _Group, name: str, amount: int = 1) -> None:
-        for tally in (self._state.tally, self._engine):
-            sums: dict[str, int] = getattr(tally, group)
-            sums[name] = sums.get(name, 0) + amount
+        self._state.tally.add(group, name, amount)
+        self._engine.add(group, name, amount)
 
 
 _decoder = msgspec.json.Decoder(_RunState)

@@ -47,6 +47,7 @@ _log = logging.getLogger("codemode.nested")
 _encode = msgspec.json.encode
 _METHODS: dict[str, CallMethod] = {"search": "search", "describe": "describe", "namespace": "namespace"}
 _VIA: dict[str, Via] = {"mcp": "mcp", "namespace": "namespace"}
+_CALLS = ("call", "search", "describe", "namespace", "mcp")
 # Searched off the event loop: the first search of ten thousand tools builds an index for half a second.
 LARGE_CATALOG = 300
 _INTERRUPTED = Failed(
@@ -68,11 +69,20 @@ class NestedWork:
         self._hub = hub
         self._suspensions = suspensions
         self._searching = asyncio.Lock()
+        self._most_calls = (
+            config.max_pending_tool_calls
+        )  # the guest keeps to it; this is for one that does not
 
     def begin(self, run: Run, message: wire.Call | wire.Yield | wire.Timer | wire.Clear) -> None:
-        """For one message of an idle guest."""
+        """For one message of an idle guest. Raises FrameRefused where no guest of ours would send it."""
+        if not isinstance(message, wire.Clear) and (
+            message.id in run.pending or run.require_meter().knows_call(str(message.id))
+        ):
+            raise FrameRefused("the program used an id twice")  # which keys and the ledger go by
         match message:
             case wire.Call(id, method, target, args):
+                if sum(1 for work in run.pending.values() if work.method in _CALLS) >= self._most_calls:
+                    raise FrameRefused("the program has more calls under way than it may")
                 work = Work(id, method, wall_ms(), target, args=bytes(args))
                 run.pending[id] = work
                 self._begin_call(run, work)
@@ -120,6 +130,22 @@ class NestedWork:
     def settle_recorded(self, run: Run, work: Work, settlement: Settlement) -> None:
         """What settled before the engine died, and was kept."""
         self._close(run, work, "error" if settlement.rejected else "ok", settlement)
+
+    def age_calls(self, run: Run) -> None:
+        """For the ledger: how long those have taken that are still under way."""
+        meter, now = run.require_meter(), time.time() * 1000
+        for work in run.pending.values():
+            meter.age_call(str(work.id), max(0.0, now - work.since_ms))
+
+    def abort_calls(self, run: Run) -> None:
+        """The run is over, and with it what it still waits for, which `Run.cancel_work` then stops."""
+        now = time.time() * 1000
+        pending, run.pending = run.pending, {}
+        for work in pending.values():
+            if work.method in _CALLS:
+                ms = max(0.0, now - work.since_ms)
+                run.note_finished(str(work.id), "aborted", ms, 0)
+                self._tell_finished(run, work, "aborted", ms)
 
     async def record_settled(self, run: Run) -> None:
         """Puts what settled while the run is suspended where it outlives the engine, if there is room."""
@@ -251,16 +277,19 @@ class NestedWork:
         ms = max(0.0, time.time() * 1000 - work.since_ms)
         run.note_finished(str(work.id), status, ms, len(settlement.json))
         run.trace.finish_call(work.id, work.tool, status, settlement.json, settlement.rejected)
-        if self._hub.has_listeners:
-            call = {"call_id": str(work.id), "tool": work.tool, "name": work.name}
-            self._hub.publish(
-                events.CallFinished(run_id=run.id, at_ms=wall_ms(), status=status, ms=ms, **call)
-            )
+        self._tell_finished(run, work, status, ms)
         run.settle(settlement)
         if run.unrecorded and run.state is RunState.WAITING and self._suspensions.is_durable:
             recording = asyncio.create_task(self._record_late(run), name=f"codemode record {run.id}")
             run.tasks[-work.id] = recording
             recording.add_done_callback(lambda _: run.tasks.pop(-work.id, None))
+
+    def _tell_finished(self, run: Run, work: Work, status: CallStatus, ms: float) -> None:
+        if self._hub.has_listeners:
+            call = {"call_id": str(work.id), "tool": work.tool, "name": work.name}
+            self._hub.publish(
+                events.CallFinished(run_id=run.id, at_ms=wall_ms(), status=status, ms=ms, **call)
+            )
 
     async def _record_late(self, run: Run) -> None:
         # a shield, because a settlement that is half recorded by a closing engine would be lost

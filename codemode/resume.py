@@ -16,6 +16,8 @@ from codemode_runtime.shapes import Settlement
 from codemode_snapshots import (
     EnvelopeRefused,
     NotClaimed,
+    NotHeld,
+    Owner,
     RunMeta,
     SnapshotError,
     StoreFull,
@@ -28,11 +30,13 @@ from codemode.config import ConfigError
 from codemode.contract import CodeModeResult, Failed, Waiting, failed
 from codemode.executor import Decision
 from codemode.inputs import InputRefused, unknown_run
+from codemode.lead import to_the_end
 from codemode.leg import Leg, Services, explain_worker
 from codemode.meter import Tally
-from codemode.runs import Run, RunState, Work
+from codemode.runs import Run, RunState, Work, read_trace
 from codemode.suspension import Opened, now_ms
 from codemode.worker_errors import SupervisorError
+from codemode.workers import Worker
 
 _log = logging.getLogger("codemode.engine")
 _ENDS = {"snapshot_expired": RunState.EXPIRED, "aborted": RunState.ABORTED}
@@ -55,7 +59,7 @@ class Resumption:
         deadline = loop.time() + self._services.config.timeout_ms / 1000
         opened: Opened | Failed | None = None
         if run.is_adopted:
-            opened = await self._take_over(run)
+            opened = await self._take_over_alone(run)
             if isinstance(opened, Failed):
                 return opened
         self._nested.give_back_yields(run)
@@ -68,12 +72,13 @@ class Resumption:
         # a worker before the claim: while it waits for one, and if there is none, the run is as it was
         queued = time.perf_counter_ns()
         try:
-            worker = await self._services.supervisor.lease(session=run.scope.session)
+            worker = await self._lease(run, opened)
         except SupervisorError as error:
             if opened is not None and (unkept := await self._keep(run, opened)) is not None:
                 return unkept
             explained = explain_worker(error)
             return failed(explained.code, explained.text)
+        queue_us = (time.perf_counter_ns() - queued) // 1000
         with worker:
             is_thawed = opened is not None
             if opened is None:
@@ -82,7 +87,8 @@ class Resumption:
                 opened = await self._open(run)
                 if isinstance(opened, Failed):
                     return opened
-            remaining = int((deadline - loop.time()) * 1000)
+            # one budget for waiting and running, but waiting for a worker is not the program's fault
+            remaining = int((deadline - loop.time()) * 1000) + queue_us // 1000
             leg = Leg(self._services, run, max(remaining, _LEAST_BUDGET_MS))
             run.claim = opened.claim
             lost: SupervisorError | None = None
@@ -93,29 +99,63 @@ class Resumption:
             if not is_thawed:  # while the worker restores the program
                 run.thaw(opened.state, self._tally)
             run.require_meter().begin_leg("wait")
-            run.require_meter().spend("queue", (time.perf_counter_ns() - queued) // 1000)
+            run.require_meter().spend("queue", queue_us)
             run.move(RunState.RUNNING)
             return await leg.resume(worker) if lost is None else await leg.fail(explain_worker(lost))
 
+    async def _lease(self, run: Run, opened: Opened | None) -> Worker:
+        """An engine that is closed meanwhile leaves the run in the store: nothing of it runs yet."""
+        run.is_listening = self._suspensions.is_durable
+        try:
+            return await self._services.supervisor.lease(session=run.scope.session)
+        except asyncio.CancelledError:
+            if run.is_left and opened is not None:
+                await to_the_end(self._keep(run, opened))
+            raise
+        finally:
+            run.is_listening = False
+
     async def adopt(self, run: Run) -> Failed | None:
         """Takes over what a dead engine left, without going on with it: somebody wants to decide first."""
-        opened = await self._take_over(run)
-        if isinstance(opened, Failed):
+        assert run.adoption is not None, "not a dead engine's"
+        async with run.adoption:
+            if not run.is_adopted:  # somebody was quicker
+                return None
+            opened = await self._take_over(run)
+            if isinstance(opened, Failed):
+                return opened
+            unkept = await self._keep(run, opened)
+            run.is_adopted = unkept is not None
+            return unkept
+
+    async def _take_over_alone(self, run: Run) -> Opened | Failed | None:
+        """None if somebody who had to decide was quicker: then it is ours, and suspended."""
+        assert run.adoption is not None, "not a dead engine's"
+        async with run.adoption:
+            if not run.is_adopted:
+                return None
+            opened = await self._take_over(run)
+            run.is_adopted = isinstance(opened, Failed)
             return opened
-        return await self._keep(run, opened)
 
     async def decide(self, run: Run, work: Work, decision: Decision) -> bool:
         """Goes on with a call that waits for approval. Recorded first: an engine that dies then does not ask
-        again, nor does it repeat what may have been done already."""
+        again, nor does it repeat what may have been done already. What cannot be recorded is not done: the
+        run is not in the store any more, because another engine ended it."""
         approval, work.approval = work.approval, None  # taken, so that nobody else decides it meanwhile
-        if self._suspensions.is_durable and run.state is RunState.WAITING:
+        if self._suspensions.is_durable and run.is_frozen:
             run.seq += 1
             payload = msgspec.json.encode(decision)
+            is_recorded = False
             try:
-                await self._suspensions.record(run.id, Recorded(run.seq, "decision", str(work.id), payload))
-            except BaseException:
-                work.approval = approval  # nobody has decided it, and somebody still can
-                raise
+                is_recorded = await self._suspensions.record(
+                    run.id, Recorded(run.seq, "decision", str(work.id), payload)
+                )
+            finally:
+                if not is_recorded:
+                    work.approval = approval  # nobody has decided it
+            if not is_recorded:
+                return False
         if work.id not in run.pending or approval is None:
             return False  # the run ended meanwhile
         self._nested.decide(run, work, approval, decision)
@@ -135,6 +175,10 @@ class Resumption:
 
     async def _open(self, run: Run) -> Opened | Failed:
         """Claims the snapshot, so that nobody else resumes it, and opens it."""
+        build_id = self._services.supervisor.build_id
+        if not build_id:  # then nothing here can tell whether it fits
+            return failed("runtime_unavailable", "No worker has started, so the run cannot be restored here.")
+        saved_by: Owner | None = None
         try:
             if run.claim is not None:
                 await self._suspensions.release(run.claim)
@@ -146,30 +190,50 @@ class Resumption:
                 if self._suspensions.is_held(meta):
                     run.is_foreign = True
                     return failed("invalid_input", _HELD)
-            build_id = self._services.supervisor.build_id
-            opened = await self._suspensions.claim(build_id, run.id, run.scope)
+                saved_by = meta.saved_by  # so that of two who take it over one is too late
+            opened = await self._suspensions.claim(build_id, run.id, run.scope, saved_by=saved_by)
         except EnvelopeRefused as error:
-            text = f"The suspended program cannot be restored: {error}"
-            is_late = error.reason == "expired"
-            return await self._gone(
-                run, ended("expired") if is_late else failed("snapshot_restore_failed", text)
-            )
-        except StoreUnavailable as error:
+            return await self._refused(run, error)
+        except (StoreUnavailable, NotHeld) as error:
             return failed("internal_error", f"The store cannot be read: {error}")
         if isinstance(opened, NotClaimed):
             if opened.why == "busy":
                 run.is_foreign = True
                 return failed("invalid_input", "This run is being resumed already; wait for that result.")
             if opened.why == "expired":  # told once, it stays so, whatever the clock does next
+                await self._remember(run)
                 with contextlib.suppress(StoreUnavailable):
                     await self._suspensions.end(run.id, leave="expired")
             return await self._gone(run, _lost(run) if opened.why == "unknown" else ended(opened.why))
         return opened
 
+    async def _refused(self, run: Run, error: EnvelopeRefused) -> Failed:
+        text = f"The suspended program cannot be restored: {error}"
+        match error.reason:
+            case "expired":
+                return await self._gone(run, ended("expired"))
+            case "too_large" | "wrong_key" | "wrong_build" | "wrong_version":
+                run.is_foreign = True  # it stays as it is, for an engine that can open it
+                is_large = error.reason == "too_large"
+                return failed("snapshot_limit_exceeded" if is_large else "snapshot_restore_failed", text)
+            case _:
+                return await self._gone(run, failed("snapshot_restore_failed", text))
+
+    async def _remember(self, run: Run) -> None:
+        """What a run has done that ends unopened; one that was suspended here has that at hand."""
+        if run.trace.look(()) is None:
+            build_id = self._services.supervisor.build_id
+            with contextlib.suppress(StoreUnavailable):
+                state = await self._suspensions.peek(build_id, run.id, run.scope)
+                if state is not None:
+                    stored, calls = read_trace(state)
+                    run.trace.thaw(stored)
+                    run.trace.pack(calls)
+
     async def _gone(self, run: Run, result: Failed) -> Failed:
         if not run.has_ended:
             run.move(_ENDS.get(result.code, RunState.FAILED))
-            self._services.tell_end(run, result.code)
+            self._services.end_apart(run, result.code)
         await run.cancel_work()
         return result
 
@@ -187,7 +251,7 @@ class Resumption:
             await self._suspensions.release(opened.claim)
             code = refused.code if isinstance(refused, InputRefused) else "invalid_config"
             return failed(code, str(refused))
-        run.is_adopted = False
+        run.is_foreign = False
         run.seq = max((s.seq for s in opened.settlements), default=0)
         run.settled.extend(Settlement(id, json, rejected) for id, rejected, json in memory.settled)
         run.pending = {work.id: work for work in memory.pending}
@@ -240,34 +304,42 @@ class Resumption:
             await run.cancel_work()
             with contextlib.suppress(SnapshotError):
                 await self._suspensions.release(opened.claim)
+            if isinstance(error, NotHeld):
+                return failed("aborted", "The run was cancelled by another engine.")
             code = "snapshot_limit_exceeded" if isinstance(error, StoreFull) else "internal_error"
             return failed(code, f"The run could not be stored: {error}")
         run.shrink()
         return None
 
     async def _still_waiting(self, run: Run) -> CodeModeResult:
-        """Nothing settled in time. The ledger is in the snapshot: it is opened to be read, and put back."""
-        opened = await self._open(run)
-        if isinstance(opened, Failed):
-            return opened
-        run.thaw(opened.state, self._tally)
-        return await self._put_back(run, opened)
-
-    async def _put_back(self, run: Run, opened: Opened) -> Waiting:
+        """Nothing settled in time. The ledger is in the snapshot, which is only read: nobody claims a run to
+        wait for it, so that it is not lost if the engine dies now."""
+        state: bytes | None = None
+        if not run.has_ended:
+            with contextlib.suppress(StoreUnavailable):
+                build_id = self._services.supervisor.build_id
+                state = await self._suspensions.peek(build_id, run.id, run.scope)
+        if state is None or now_ms() >= run.expires_ms:
+            opened = await self._open(run)  # which says what has become of it
+            if isinstance(opened, Failed):
+                return opened
+            state = opened.state
+            try:
+                await self._suspensions.release(opened.claim)
+            except SnapshotError as error:
+                run.claim = opened.claim  # still ours, so the next wait gives it back first
+                _log.warning("run %s could not be put back: %s", run.id, error)
+        run.thaw(state, self._tally)
         meter = run.require_meter()
         meter.begin_leg("wait")
         meter.end_leg("waiting")
         run.idle_waits += 1
+        self._nested.age_calls(run)
         telemetry = meter.telemetry()
         pending = self._nested.pending_calls(run)
         run.is_frozen = True
         run.late = [(c.id, c.status, c.ms, c.bytes_out) for c in telemetry.calls if c.status != "pending"]
         run.shrink()
-        try:
-            await self._suspensions.release(opened.claim)
-        except StoreUnavailable as error:
-            run.claim = opened.claim  # still ours, so the next wait gives it back first
-            _log.warning("run %s could not be put back: %s", run.id, error)
         has_approval = any(call.approval is not None for call in pending)
         return Waiting(run.id, "approval" if has_approval else "pending_tools", pending, (), telemetry)
 

@@ -102,11 +102,11 @@ class Run:
     """A run as this process knows it. `program` and `meter` are there while a leg runs."""
 
     __slots__ = (
-        "aborted", "allow", "began", "calls", "claim", "context", "environment", "exact_positions",
-        "expires_ms", "host_context", "id", "idle_waits", "is_adopted", "is_foreign", "is_frozen", "is_left",
-        "is_listening", "language", "late", "leg", "meter", "model", "output", "own_tools", "pending",
-        "program", "provider", "returned", "scope", "seq", "settled", "state", "tasks", "timers", "trace",
-        "unrecorded", "variables", "waiter",
+        "aborted", "adoption", "allow", "began", "calls", "claim", "context", "environment",
+        "exact_positions", "expires_ms", "host_context", "id", "idle_waits", "is_adopted", "is_foreign",
+        "is_frozen", "is_left", "is_listening", "is_told", "language", "late", "leg", "meter", "model",
+        "output", "own_tools", "pending", "program", "provider", "returned", "scope", "seq", "settled",
+        "state", "stored", "tasks", "timers", "trace", "unrecorded", "variables", "waiter",
     )  # fmt: skip
 
     def __init__(self, run_id: str, scope: Scope, environment: Environment, meter: RunMeter) -> None:
@@ -134,10 +134,13 @@ class Run:
         self.leg: Lead | None = None
         self.is_frozen = False
         self.is_adopted = False  # a dead engine's: what it waits for is not here
+        self.adoption: asyncio.Lock | None = None  # whoever takes it over does so alone
         self.is_foreign = False  # another engine's after all
         self.is_left = False  # it stays in the store for another engine
         self.is_listening = False  # a wait is under way that has not touched the snapshot, which lasts
+        self.is_told = False  # its end is known to whoever listens
         self.claim: Claim | None = None
+        self.stored: tuple[int, int] = (0, 0)  # bytes of its snapshot, microseconds it took to store
         self.expires_ms = 0
         self.aborted: str | None = None  # why, if somebody asked for it
         self.began = time.perf_counter()
@@ -188,6 +191,11 @@ class Run:
         self.idle_waits = 0
         return zlib.compress(_encoder.encode(memory), 6)
 
+    def unfreeze(self) -> None:
+        """The snapshot could not be kept: what finished meanwhile is for this leg after all."""
+        self.is_frozen = False
+        self._catch_up()
+
     def shrink(self) -> None:
         """Drops what the snapshot has."""
         if self.meter is not None:
@@ -204,16 +212,21 @@ class Run:
         self.exact_positions, self.returned = memory.exact_positions, memory.returned
         self.meter = RunMeter.resume(tally, memory.meter)
         self.meter.remember_waits(self.idle_waits)
-        for call_id, status, ms, size in self.late:
-            self.meter.finish_call(call_id, status, ms, size)
-        self.late = []
+        self.meter.remember_stored(*self.stored)
         self.is_frozen = False
+        self._catch_up()
         self.trace.thaw(memory.trace)
         self.provider, self.model, self.allow = memory.provider, memory.model, memory.allow
         if self.host_context is None:
             key, sender, channel, sandbox = memory.caller
             self.host_context = CallContext(session_key=key, sender=sender, channel=channel, sandbox=sandbox)
         return memory
+
+    def _catch_up(self) -> None:
+        meter = self.require_meter()
+        for call_id, status, ms, size in self.late:
+            meter.finish_call(call_id, status, ms, size)
+        self.late = []
 
     def call_context(self) -> CallContext:
         """What the host said about the caller, bound to this run; made once."""
@@ -269,17 +282,21 @@ class Run:
         finally:
             alarm.cancel()
 
-    async def cancel_work(self) -> None:
-        """Cancels what still runs for this run, and returns when it has stopped."""
+    def stop_work(self) -> None:
+        """Cancels what still runs for this run, without waiting for it."""
         for timer in self.timers.values():
             timer.cancel()
         self.timers.clear()
-        calls, running = list(self.calls), list(self.tasks.values())
-        for call in calls:
+        for call in self.calls:
             call.stop()
-        for task in running:
+        for task in self.tasks.values():
             if not task.cancelling():  # a second cancel would cut the first one's clean-up short
                 task.cancel()
+
+    async def cancel_work(self) -> None:
+        """The same, and returns when it has stopped."""
+        self.stop_work()
+        calls, running = list(self.calls), list(self.tasks.values())
         if running:
             await asyncio.wait(running)
         if calls:

@@ -1,6 +1,6 @@
 """Where suspended runs are kept: sealing, storing, claiming, expiring. The engine's only way to a store.
 
-A suspended run is its delta and its RunState, sealed together under the run's scope and the engine build.
+A suspended run is its delta and its own state, sealed together under the run's scope and the engine build.
 SQLite is called in one thread of its own, so that the event loop never waits for a disk; the in-memory store
 is called directly.
 """
@@ -31,6 +31,7 @@ from codemode_snapshots import (
     Snapshot,
     SnapshotStore,
     StoreLimits,
+    StoreUnavailable,
     Tombstone,
     is_alive,
     load_or_create_key,
@@ -41,13 +42,16 @@ from codemode_snapshots import (
     unseal,
     unseal_settlement,
 )
+from codemode_snapshots.envelope import KEY_BYTES
 from codemode_snapshots.store import Ending
 
-from codemode.config import CodeModeConfig, EngineSettings
+from codemode.config import CodeModeConfig, ConfigError, EngineSettings
 
 _log = logging.getLogger("codemode.engine")
 T = TypeVar("T")
 _open_here: set[str] = set()  # engine ids of this process: that it lives does not mean that they are open
+# Not the run's fault: an engine with another key, build or limit can go on with it.
+_STAYS = ("wrong_key", "wrong_build", "wrong_version", "too_large")
 
 
 class Opened:
@@ -76,7 +80,7 @@ def now_ms() -> int:
 
 def store_limits(config: CodeModeConfig, settings: EngineSettings) -> StoreLimits:
     return StoreLimits(
-        max_snapshot_bytes=config.max_snapshot_bytes + (1 << 20),  # the delta's cap, and the run's own state
+        max_snapshot_bytes=config.max_snapshot_bytes,
         max_snapshots=settings.max_suspended_runs,
         max_total_bytes=settings.max_store_bytes,
     )
@@ -86,7 +90,11 @@ class Suspensions:
     """One engine's suspended runs, in memory or in a file that outlives it."""
 
     def __init__(self, path: str | Path | None, limits: StoreLimits, key: bytes | None = None) -> None:
-        self._path = None if path is None else Path(path)
+        if key is not None and (not isinstance(key, bytes) or len(key) != KEY_BYTES):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
+            raise ConfigError(
+                "store_key", f"must be {KEY_BYTES} bytes, such as secrets.token_bytes({KEY_BYTES})"
+            )
+        self._path = None if path in (None, ":memory:") else Path(path)
         self._limits = limits
         self._key = key or b""
         self._store: SnapshotStore | None = None
@@ -105,28 +113,42 @@ class Suspensions:
             return []
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="codemode-store")
         try:
-            self._store = await self._in_thread(lambda: self._open_file(Path(str(self._path))))
+            await self._in_thread(self._open_file, self._path)
             _open_here.add(self.owner.engine_id)
             return await self._call(lambda store: store.recover(now_ms(), _is_open))
         except BaseException:
             await self.close()
             raise
 
-    def _open_file(self, path: Path) -> SnapshotStore:
+    def _open_file(self, path: Path) -> None:
+        """In the thread, which comes to this also for a caller who is cancelled, and then to `_close_store`."""
         # sqlite3 is only loaded by engines that keep runs in a file
         from codemode_snapshots.sqlite import SqliteStore
 
         self._key = self._key or load_or_create_key(path.with_name(path.name + ".key"))
-        return SqliteStore(path, self._limits)
+        self._store = SqliteStore(path, self._limits)
+
+    def _close_store(self) -> None:
+        store, self._store = self._store, None
+        if store is not None:
+            store.close()
 
     async def close(self) -> None:
         _open_here.discard(self.owner.engine_id)
-        if self._store is not None:
-            await self._call(lambda store: store.close())
-            self._store = None
-        if self._thread is not None:
+        if self._thread is None:
+            self._close_store()
+            return
+        try:
+            await self._in_thread(self._close_store)
+        finally:
             thread, self._thread = self._thread, None
             thread.shutdown(wait=True)
+
+    async def give_up(self) -> None:
+        """What is suspended is nobody's from here on: other engines may go on with it, though this process
+        may live for long."""
+        if self._thread is not None and self._store is not None:
+            await self._call(lambda store: store.disown(self.owner))
 
     async def save(
         self,
@@ -160,26 +182,35 @@ class Suspensions:
         """Another engine suspended it and is alive: its calls are running there, and only it can go on."""
         return meta.saved_by.engine_id != self.owner.engine_id and _is_open(meta.saved_by)
 
-    async def claim(self, build_id: str, run_id: str, scope: Scope) -> Opened | NotClaimed:
-        """Takes the run out of everybody else's reach. Raises EnvelopeRefused, and the run is then gone."""
-        store = self._store
-        assert store is not None, "the store is not open"
+    async def claim(
+        self, build_id: str, run_id: str, scope: Scope, *, saved_by: Owner | None = None
+    ) -> Opened | NotClaimed:
+        """Takes the run out of everybody else's reach; with `saved_by` only if it is still that engine's.
+
+        Raises EnvelopeRefused, and the run is then gone, unless another engine can open it.
+        """
+        store = self._opened_store()
         if self._thread is None:
-            claimed = store.claim(run_id, self.owner, now_ms=now_ms())
+            claimed = store.claim(run_id, self.owner, now_ms=now_ms(), saved_by=saved_by)
         else:
-            claimed = await self._take(store, run_id)
+            claimed = await self._take(store, run_id, saved_by)
         if isinstance(claimed, NotClaimed):
             return claimed
         try:
             opened = self._unseal(build_id, run_id, scope, claimed.snapshot.envelope)
             settled = [unseal_settlement(self._key, run_id, s) for s in claimed.settlements]
         except EnvelopeRefused as refused:
-            await self.end(run_id, leave="expired" if refused.reason == "expired" else None)
+            if refused.reason in _STAYS:
+                await self.release(claimed.claim)
+            else:
+                await self.end(run_id, leave="expired" if refused.reason == "expired" else None)
             raise
         return Opened(claimed.claim, opened.state, opened.delta, settled, opened.expires_at_ms)
 
-    async def _take(self, store: SnapshotStore, run_id: str) -> Claimed | NotClaimed:
-        claiming = self._in_thread(lambda: store.claim(run_id, self.owner, now_ms=now_ms()))
+    async def _take(self, store: SnapshotStore, run_id: str, saved_by: Owner | None) -> Claimed | NotClaimed:
+        claiming = self._in_thread(
+            lambda: store.claim(run_id, self.owner, now_ms=now_ms(), saved_by=saved_by)
+        )
         taking = asyncio.ensure_future(claiming)
         try:
             return await asyncio.shield(taking)
@@ -189,15 +220,21 @@ class Suspensions:
                 await self.release(late.claim)
             raise
 
-    async def peek(self, build_id: str, meta: RunMeta) -> bytes | None:
-        """The run's state as it was stored, to be looked at; None where it cannot be opened."""
-        found = await self._call(lambda store: store.peek(meta.label.run_id))
+    async def peek(self, build_id: str, run_id: str, scope: Scope) -> bytes | None:
+        """The run's state as it was stored, to be looked at, expired or not; None where it cannot be."""
+        found = await self._call(lambda store: store.peek(run_id))
         if found is None:
             return None
         try:
-            return self._unseal(build_id, meta.label.run_id, meta.label.scope, found.envelope).state
+            return self._unseal(build_id, run_id, scope, found.envelope, at_ms=0).state
         except EnvelopeRefused:
             return None
+
+    async def own_runs(self) -> set[str] | None:
+        """The ids of this engine's runs that are still in the store; None where nobody else could end one."""
+        if self._thread is None or self._store is None:
+            return None
+        return await self._call(lambda store: store.ids_of(self.owner))
 
     async def release(self, claim: Claim) -> None:
         await self._call(lambda store: store.release(claim))
@@ -214,8 +251,7 @@ class Suspensions:
     def drop(self, run_id: str) -> None:
         """Deletes a claimed run without making anybody wait for the disk: nobody goes on with it, deleted or
         not, and whoever asks the store later asks after this."""
-        store = self._store
-        assert store is not None, "the store is not open"
+        store = self._opened_store()
         if self._thread is None:
             store.delete(run_id, now_ms=now_ms())
         else:
@@ -230,26 +266,32 @@ class Suspensions:
         found = await self._call(lambda store: store.totals())
         return found.snapshots, found.total_bytes
 
-    def _unseal(self, build_id: str, run_id: str, scope: Scope, envelope: bytes) -> envelopes.Opened:
+    def _unseal(
+        self, build_id: str, run_id: str, scope: Scope, envelope: bytes, at_ms: int | None = None
+    ) -> envelopes.Opened:
         return unseal(
             self._key,
             envelope,
             build_id=build_id,
             run_id=run_id,
             scope=scope,
-            now_ms=now_ms(),
-            max_bytes=self._limits.max_snapshot_bytes + (1 << 20),
+            now_ms=now_ms() if at_ms is None else at_ms,
+            max_bytes=self._limits.max_snapshot_bytes,
         )
 
+    def _opened_store(self) -> SnapshotStore:
+        if self._store is None:
+            raise StoreUnavailable("the store is closed; an engine is used between its start and its close")
+        return self._store
+
     async def _call(self, action: Callable[[SnapshotStore], T]) -> T:
-        store = self._store
-        assert store is not None, "the store is not open"
+        store = self._opened_store()
         if self._thread is None:
             return action(store)
-        return await self._in_thread(lambda: action(store))
+        return await self._in_thread(action, store)
 
-    async def _in_thread(self, action: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, action)
+    async def _in_thread(self, action: Callable[..., T], *given: object) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, action, *given)
 
 
 def _tell_failure(run_id: str, error: BaseException | None) -> None:

@@ -101,6 +101,10 @@ def redact(value: object) -> dict[str, Any]:
     return shape | {"bytes": _json_bytes(cast("object", value))}
 
 
+def utf8_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode(errors="replace"))
+
+
 def estimate_tokens_saved(direct_chars: int, shown_chars: int) -> int:
     """What the model did not have to read: schemas of all tools against those of exec and wait, at 4 to 1."""
     return max(0, direct_chars - shown_chars) // 4

@@ -186,6 +186,10 @@ class Worker:
         """At any moment: whoever awaits an outcome gets Aborted."""
         self._break(Aborted(reason))
 
+    def refuse(self, why: str) -> SupervisorError:
+        """Its guest says what no guest says: it is killed. Answers what to raise."""
+        return self._break(ProtocolViolation(why))
+
     def retire(self) -> None:
         """To be called by the pool for a worker that nobody needs: it ends when its socket closes."""
         self._channel.close()

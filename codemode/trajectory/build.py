@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 import msgspec
 from codemode_snapshots import Scope
 
-from codemode.telemetry import CallStatus
+from codemode.telemetry import CallRecord, CallStatus
 from codemode.trajectory.marks import ApprovalMark, CallMark, LegMark, Packed, Row, TraceState
 from codemode.trajectory.shapes import (
     VERSION,
@@ -55,6 +55,25 @@ def build(run_id: str, scope: Scope, status: RunStatus, packed: Packed | None, l
         ended_at_ms=None if state.ended < 0 else state.started_ms + state.ended,
         calls=tuple(_control(state, leg, rows, has_ended) for leg in state.legs),
         dropped_control_calls=state.dropped_legs,
+    )
+
+
+def ledger(packed: Packed | None, late: Late) -> tuple[CallRecord, ...]:
+    """The effects of a run that goes on no more; what had not ended has ended with it."""
+    if packed is None:
+        return ()
+    return tuple(
+        CallRecord(
+            str(row.id),
+            row.tool,
+            row.name,
+            row.method,
+            "aborted" if row.status == "pending" else row.status,
+            row.ms,
+            row.bytes_in,
+            row.bytes_out,
+        )
+        for row in _rows(packed, late)
     )
 
 
@@ -121,7 +140,7 @@ def _nested(state: TraceState, row: Row, mark: CallMark, has_ended: bool) -> Nes
 def _ended_at(state: TraceState, row: Row, mark: CallMark, status: CallStatus) -> int | None:
     if status == "pending":
         return None
-    if status == "aborted" and not row.ms:  # it ended with its run
+    if row.status == "pending" or (status == "aborted" and not row.ms):  # it ended with its run
         return None if state.ended < 0 else state.started_ms + state.ended
     return state.started_ms + mark.start + round(row.ms)
 

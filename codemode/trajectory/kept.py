@@ -17,7 +17,8 @@ from codemode.inputs import same_caller
 from codemode.runs import Run, RunState, read_trace, wall_ms
 from codemode.supervisor import Supervisor
 from codemode.suspension import Suspensions
-from codemode.trajectory.build import Late, build
+from codemode.telemetry import CallRecord
+from codemode.trajectory.build import Late, build, ledger
 from codemode.trajectory.recording import Recording
 from codemode.trajectory.shapes import VERSION, RunStatus, SessionTrajectory, Trajectory
 from codemode.trajectory.trace import Trace
@@ -123,6 +124,12 @@ class Trajectories:
                 status = "expired" if found.ending == "expired" else "aborted"
         return build(run_id, kept.scope, status, kept.trace.look(()), kept.late)
 
+    def ledger(self, run_id: str) -> tuple[CallRecord, ...]:
+        """What a run that is over has done, as far as is known here. Its scope is the caller's to check."""
+        self._note_ends()
+        kept = self._get(run_id)
+        return () if kept is None else ledger(kept.trace.look(()), kept.late)
+
     async def of_session(self, runs: KnownRuns, owner: Scope) -> SessionTrajectory:
         """All runs of the agent in this session, whichever turn of it started them."""
         self._note_ends()
@@ -145,7 +152,7 @@ class Trajectories:
         meta = await self._suspensions.find(run_id)
         if not isinstance(meta, RunMeta) or not same_caller(meta.label.scope, caller):
             return
-        state = await self._suspensions.peek(self._supervisor.build_id, meta)
+        state = await self._suspensions.peek(self._supervisor.build_id, run_id, meta.label.scope)
         if state is None or runs.get(run_id) is not None or self._get(run_id) is not None:
             return
         trace = Trace(run_id, self.recording)

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from codemode.contract import Completed, Failed, Output, Waiting
-from codemode.telemetry import CallRecord
+from codemode.telemetry import CallRecord, utf8_bytes
 from codemode.trajectory.debug_log import note
 from codemode.trajectory.marks import ApprovalMark, CallMark, LegMark, Packed, Row, TraceState
 from codemode.trajectory.recording import PartKind, Recording, shape_of, type_of
@@ -59,7 +59,7 @@ class Trace:
     # ---- notes ---------------------------------------------------------------------------------------------
 
     def start(self, program: str, language: str, tools: int) -> None:
-        size = _utf8(program)
+        size = utf8_bytes(program)
         self._state = TraceState(_now(), language, size)
         _record(self._state, "p", self._take("program", "", lambda: msgspec.json.encode(program)))
         note(_run_log, "run_started", self._run_id, language=language, bytes=size, tools=tools)
@@ -244,7 +244,7 @@ class Trace:
     ) -> Callable[[TraceState], None]:
         """Holds on to nothing large: a suspended run keeps it until it goes on."""
         items = len(output)
-        sizes = [len(item.raw_value) if item.type == "json" else _utf8(item.text) for item in output]
+        sizes = [len(item.raw_value) if item.type == "json" else utf8_bytes(item.text) for item in output]
         taken = [self._take("output", "", lambda item=item: _json(item)) for item in output]
 
         def end(state: TraceState) -> None:
@@ -306,10 +306,6 @@ def _code_of(data: bytes) -> str:
 
 def _json(item: Output) -> bytes:
     return bytes(item.raw_value) if item.type == "json" else msgspec.json.encode(item.text)
-
-
-def _utf8(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode(errors="replace"))
 
 
 def _now() -> int:

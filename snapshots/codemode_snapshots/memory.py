@@ -11,7 +11,7 @@ import msgspec
 from codemode_snapshots.errors import NotHeld
 from codemode_snapshots.journal import Settlement
 from codemode_snapshots.label import Label
-from codemode_snapshots.owner import Owner
+from codemode_snapshots.owner import NOBODY, Owner
 from codemode_snapshots.retention import is_expired, plan_endings, plan_tombstones, require_room
 from codemode_snapshots.store import (
     Claim,
@@ -111,6 +111,14 @@ class MemoryStore:
             if agent in (None, run.label.scope.agent) and session in (None, run.label.scope.session)
         ]
         return sorted(metas, key=lambda meta: (meta.label.created_at_ms, meta.label.run_id))
+
+    def ids_of(self, owner: Owner) -> set[str]:
+        return {run_id for run_id, run in self._runs.items() if run.saved_by == owner}
+
+    def disown(self, owner: Owner) -> None:
+        for run in self._runs.values():
+            if run.saved_by == owner and run.claimed_by is None:
+                run.saved_by = NOBODY
 
     def totals(self) -> Totals:
         return Totals(len(self._runs), self._total_bytes)

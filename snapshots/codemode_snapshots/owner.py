@@ -32,6 +32,10 @@ class Owner(msgspec.Struct, frozen=True):
         return Owner(engine_id, int(pid), started, boot, namespace)
 
 
+# Whose runs an engine that was closed has left; never alive.
+NOBODY = Owner("-", 0, "", "", "")
+
+
 def new_owner() -> Owner:
     """An owner for one engine of this process; each call gives another engine id."""
     pid = os.getpid()
@@ -40,6 +44,8 @@ def new_owner() -> Owner:
 
 def is_alive(owner: Owner) -> bool:
     """False only when the owner's process is certainly gone. Reads /proc; a few tens of microseconds."""
+    if owner == NOBODY:
+        return False
     boot = _boot()
     if not (owner.boot and owner.started and boot):
         return _pid_exists(owner.pid)

@@ -15,7 +15,7 @@ from typing import Any
 
 from codemode_snapshots.errors import NotHeld
 from codemode_snapshots.journal import Settlement
-from codemode_snapshots.owner import Owner
+from codemode_snapshots.owner import NOBODY, Owner
 from codemode_snapshots.retention import is_expired, live_until, plan_endings, plan_tombstones, require_room
 from codemode_snapshots.sqlite_file import open_database, transaction, translated
 from codemode_snapshots.sqlite_rows import (
@@ -132,6 +132,19 @@ class SqliteStore:
         )
         with translated(self._path):
             return [decode_run(self._path, row) for row in self._do(query, agent, session)]
+
+    def ids_of(self, owner: Owner) -> set[str]:
+        with translated(self._path):
+            rows = self._do("SELECT run_id FROM runs WHERE saved_by = ?", owner.encode())
+            return {run_id for (run_id,) in rows}
+
+    def disown(self, owner: Owner) -> None:
+        with self._writing():
+            self._do(
+                "UPDATE runs SET saved_by = ? WHERE saved_by = ? AND claimed_by IS NULL",
+                NOBODY.encode(),
+                owner.encode(),
+            )
 
     def totals(self) -> Totals:
         with translated(self._path):

@@ -131,6 +131,14 @@ class SnapshotStore(Protocol):
         """Live runs, oldest snapshot first, of one agent and session where they are given."""
         ...
 
+    def ids_of(self, owner: Owner) -> set[str]:
+        """The ids of live runs that this owner saved last."""
+        ...
+
+    def disown(self, owner: Owner) -> None:
+        """The owner goes: the suspended runs it saved are from here on those of an owner that is dead."""
+        ...
+
     def totals(self) -> Totals: ...
 
     def record_settlement(self, run_id: str, settlement: Settlement) -> bool:

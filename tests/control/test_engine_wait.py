@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from msgspec.structs import replace
 
 from codemode.contract import Waiting
 from tests.control.engine_harness import (
@@ -149,7 +150,11 @@ def test_a_wait_in_which_nothing_settled_is_waiting_again_with_the_same_id_and_t
                 assert [(c.id, c.method, c.tool) for c in again.pending_tool_calls] == [
                     ("2", "call", "openclaw:core:hold")
                 ]
-                assert again.telemetry.calls == first.telemetry.calls
+                assert [replace(call, ms=0) for call in again.telemetry.calls] == [
+                    replace(call, ms=0) for call in first.telemetry.calls
+                ]
+                assert again.telemetry.calls[0].ms == first.telemetry.calls[0].ms
+                assert again.telemetry.calls[1].ms > first.telemetry.calls[1].ms  # still under way
                 assert again.telemetry.bytes == first.telemetry.bytes
             desk.answer("a", 7)
             assert value_of(await made.wait(first.run_id)) == 7
