@@ -121,7 +121,7 @@ class Suspensions:
             raise
 
     def _open_file(self, path: Path) -> None:
-        """In the thread, which comes to this also for a caller who is cancelled, and then to `_close_store`."""
+        """In the thread: done also for a caller who is cancelled, and then `_close_store` finds it."""
         # sqlite3 is only loaded by engines that keep runs in a file
         from codemode_snapshots.sqlite import SqliteStore
 

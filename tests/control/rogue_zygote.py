@@ -14,9 +14,10 @@ import socket
 import struct
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NoReturn
 
+import msgspec
 from codemode_runtime import confine, wire, zygote
 from codemode_runtime.line import Line
 from codemode_runtime.loading import Loaded
@@ -69,6 +70,8 @@ def _misbehave(
             line.send(DONE % (b"[" * 100_000 + b"]" * 100_000))
         case ["ready again"]:
             line.send(_READY)
+        case ["calls", *ids]:
+            line.send(calling(int(number) for number in ids))
         case ["two answers"]:
             line.send(DONE % b"1")
             line.send(DONE % b"2")
@@ -89,6 +92,12 @@ def _misbehave(
                 connection.sendall(struct.pack("<II", 64 << 20, 0) + b" " * (1 << 20))
         case _:
             line.send(DONE % b"null")
+
+
+def calling(ids: Iterable[int]) -> bytes:
+    """A guest that waits for calls of these ids."""
+    calls = tuple(wire.Call(number, "call", "echo", msgspec.Raw(b"[{}]")) for number in ids)
+    return wire.encode(wire.Idle(calls, wire.Spent(), True, False, len(calls), 0, 0))
 
 
 def msg(text: str) -> bytes:

@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 import contextvars
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from codemode import CallContext, tool
+from codemode import CallContext, Engine, tool
 from codemode.executor import AfterToolCall, BeforeToolCall, Block, Rewrite
 from tests.control.engine_harness import echo, engine, fail, failure_of, pay, run, statuses, value_of, waiting
+from tests.control.harness import ROGUE
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 CALLER: contextvars.ContextVar[str] = contextvars.ContextVar("caller", default="nobody")
@@ -217,5 +219,21 @@ def test_each_run_sees_its_own_tools_beside_the_engine_s() -> None:
                 "undefined",
                 3,
             ]
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("ids", [[1, 1], [2, 1, 2], list(range(1, 18))], ids=["twice", "again", "too many"])
+def test_calls_that_no_guest_of_ours_would_make_end_the_run(ids: list[int]) -> None:
+    """The guest keeps to the cap and to its numbers; whoever owns its memory may not."""
+
+    async def scenario() -> None:
+        made = Engine([echo], {"enabled": True})
+        supervisor = made._supervisor  # pyright: ignore[reportPrivateUsage] - nobody else has workers that lie
+        supervisor.settings = replace(supervisor.settings, entry=ROGUE)
+        async with made:
+            result = await made.exec("calls:" + ":".join(map(str, ids)))
+            assert "program" in failure_of(result, "internal_error").error
+            assert value_of(await made.exec("anything else")) is None
 
     run(scenario)
