@@ -92,6 +92,7 @@ class Worker:
         self._alarm: asyncio.TimerHandle | None = None  # one for the leg, or for what is delivered after it
         self._is_computing = False
         self._output_left = 0
+        self._items_left = 0
         self._is_starting = True
         self._is_suspect = False
         self._fault: SupervisorError | None = None
@@ -215,6 +216,7 @@ class Worker:
             raise ValueError(f"a heap of {limits.memory_bytes} bytes: workers have {self._memory_bytes}")
         self._descriptor = descriptor
         self._output_left = _OUTPUT_SLACK * limits.output_bytes
+        self._items_left = limits.output_items
 
     def _open(self, request: list[Data], budget_ms: int) -> None:
         """The first request of a leg. The alarm is set once the worker has it, and works."""
@@ -229,8 +231,10 @@ class Worker:
         if not isinstance(outcome, _OUTCOMES):
             raise self._break(ProtocolViolation("the worker answered with no outcome"))
         self._is_suspect = isinstance(outcome, _SUSPECT)
-        self._output_left -= _output_of(outcome)
-        if self._output_left < 0:
+        size, items = _output_of(outcome)
+        self._output_left -= size
+        self._items_left -= items
+        if self._output_left < 0 or self._items_left < 0:
             raise self._break(ProtocolViolation("the worker sent more output than a program may make"))
         return outcome
 
@@ -324,16 +328,20 @@ class Worker:
             self._reply.set_exception(self._fault)
 
 
-def _output_of(outcome: wire.Outcome) -> int:
+def _output_of(outcome: wire.Outcome) -> tuple[int, int]:
+    """How much there is of it, value included, and how many items."""
     if isinstance(outcome, wire.Refused | wire.RestoreRefused):
-        return 0
+        return 0, 0
     size = len(outcome.result.value) if isinstance(outcome, wire.Done) else 0
+    items = 0
     for message in outcome.messages:
         match message:
             case wire.Text(text):
                 size += len(text)
+                items += 1
             case wire.Json(value):
                 size += len(value)
+                items += 1
             case _:
                 pass
-    return size
+    return size, items

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from codemode_runtime import wire
-from codemode_runtime.shapes import Stop
+from codemode_runtime.shapes import Limits, Stop
 
 from codemode.config import CodeModeConfig, Language
 from codemode.error_codes import ERRORS, ErrorCode, Phase
@@ -72,7 +72,8 @@ def explain_stop(reason: Stop, config: CodeModeConfig) -> Explained:
         case Stop.OUTPUT:
             return Explained(
                 "output_limit_exceeded",
-                f"The program wrote more than {_bytes(config.max_output_bytes)} of output and was ended; "
+                f"The program wrote more than {_bytes(config.max_output_bytes)} of output, or more than "
+                f"{Limits(output_bytes=config.max_output_bytes).output_items} items of it, and was ended; "
                 "what fitted is kept. Write and return less: select fields, slice lists, summarise.",
             )
         case Stop.MESSAGES:

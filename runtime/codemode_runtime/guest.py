@@ -30,7 +30,7 @@ from codemode_runtime.wasm import GuestTrap, Instance, Machine, OutOfBounds
 
 _BLOCK = struct.Struct("<15I")
 _SETTINGS_AT = _BLOCK.size  # the fields the host writes follow: interrupt, limits
-_SETTINGS = struct.Struct("<6I")
+_SETTINGS = struct.Struct("<7I")
 _RANGE = struct.Struct("<II")
 # room in linear memory for what is not heap: fragmentation at the end, growth in steps
 _SLACK = 8 << 20
@@ -171,7 +171,8 @@ class Guest:
         return self._descriptor.lookup(Lookup(kind), key)
 
     def _set_limits(self, limits: Limits) -> None:
-        words = (0, limits.memory_bytes, limits.output_bytes, 0, limits.pending_calls, limits.message_bytes)
+        output = limits.output_bytes, 0, 0  # and what is used of it: bytes, items
+        words = (0, limits.memory_bytes, *output, limits.pending_calls, limits.message_bytes)
         _SETTINGS.pack_into(self._block, _SETTINGS_AT, *words)
 
     def _enter(self, inbox: Data, function: bytes, *arguments: int) -> Outcome:

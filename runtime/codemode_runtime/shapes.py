@@ -56,11 +56,19 @@ class EmptyDescriptor:
         return None
 
 
+MAX_OUTPUT_ITEMS = 20_000
+
+
 class Limits(Struct, frozen=True):
     memory_bytes: int = 64 << 20
     output_bytes: int = 64 << 10
     pending_calls: int = 16
     message_bytes: int = 16 << 20
+
+    @property
+    def output_items(self) -> int:
+        """Of one result: an empty text has no bytes, and is kept and sent on all the same."""
+        return min(self.output_bytes, MAX_OUTPUT_ITEMS)
 
 
 class Settlement(Struct, frozen=True):

@@ -258,12 +258,21 @@ void cm_bridge_clear_timer(JSContext *ctx, uint32_t id)
     cm_buf_free(&m);
 }
 
+/* An empty text has no bytes, but whoever holds the result pays for it as for any other: there are no
+   more items than the limit has bytes, and never more than a host should have to keep. */
+static bool has_room_for_item(void)
+{
+    uint32_t most = cm_shared.output_limit < CM_MAX_OUTPUT_ITEMS ? cm_shared.output_limit : CM_MAX_OUTPUT_ITEMS;
+    return cm_shared.output_items < most;
+}
+
 void cm_bridge_output(JSContext *ctx, const char *type, const char *json, size_t len, size_t weight, const char *level)
 {
     (void)ctx;
-    if (weight > cm_shared.output_limit - cm_shared.output_used)
+    if (weight > cm_shared.output_limit - cm_shared.output_used || !has_room_for_item())
         cm_stop(CM_STOP_OUTPUT); /* what is in the outbox already stays readable */
     cm_shared.output_used += (uint32_t)weight;
+    cm_shared.output_items++;
     cm_buf m = {0};
     cm_buf_puts(&m, "{\"type\":\"");
     cm_buf_puts(&m, type);

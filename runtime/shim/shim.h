@@ -51,6 +51,7 @@ enum cm_settle { CM_FULFILL = 0, CM_REJECT = 1 };
 #define CM_MAX_TIMERS 1000
 #define CM_MAX_MESSAGES 20000            /* sent at once: until the guest goes idle */
 #define CM_MAX_MESSAGE_BYTES (48u << 20) /* of them together */
+#define CM_MAX_OUTPUT_ITEMS 20000        /* of one result; fewer where the output limit has fewer bytes */
 #define CM_MAX_DEPTH 200      /* nesting of a value that crosses */
 #define CM_MAX_LOSSY 100      /* lossy conversions listed for one value */
 #define CM_MAX_PATH 300       /* bytes of a path among them */
@@ -80,7 +81,8 @@ typedef struct {
     uint32_t interrupt;    /* not zero: stop at the next poll */
     uint32_t memory_limit; /* bytes of heap above the booted image */
     uint32_t output_limit; /* bytes of output and value of one leg */
-    uint32_t output_used;  /* the host sets it to 0 when a leg starts */
+    uint32_t output_used;  /* the host sets these two to 0 when a leg starts */
+    uint32_t output_items;
     uint32_t call_limit;   /* nested calls in flight */
     uint32_t message_limit; /* bytes of one call's arguments */
 } cm_block_t;
@@ -163,7 +165,7 @@ JSValue cm_bridge_call(JSContext *ctx, const char *method, const char *target, s
 JSValue cm_bridge_yield(JSContext *ctx, JSValueConst reason);
 JSValue cm_bridge_timer(JSContext *ctx, JSValueConst callback, double ms, int argc, JSValueConst *argv);
 void cm_bridge_clear_timer(JSContext *ctx, uint32_t id);
-/* counts against the output cap; the texts are borrowed JSON */
+/* counts against the output cap, in bytes and in items; the texts are borrowed JSON */
 void cm_bridge_output(JSContext *ctx, const char *type, const char *json, size_t len, size_t weight, const char *level);
 int cm_bridge_settle(JSContext *ctx, uint32_t id, enum cm_settle how, const char *json, size_t len);
 void cm_bridge_close(JSContext *ctx);   /* no call may be made any more */

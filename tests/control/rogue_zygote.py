@@ -21,6 +21,7 @@ import msgspec
 from codemode_runtime import confine, wire, zygote
 from codemode_runtime.line import Line
 from codemode_runtime.loading import Loaded
+from codemode_runtime.shapes import MAX_OUTPUT_ITEMS
 from codemode_runtime.wire import LayerReport
 
 DONE = b'{"type":"done","messages":[],"spent":{},"exact_positions":true,"result":{"value":%s,"lossy":[]}}'
@@ -68,6 +69,9 @@ def _misbehave(
             line.send((DONE % b"1")[:-1] + b',"extra":1}')
         case ["deep JSON"]:
             line.send(DONE % (b"[" * 100_000 + b"]" * 100_000))
+        case ["too many empty texts"]:
+            texts = tuple(wire.Text("") for _ in range(MAX_OUTPUT_ITEMS + 1))
+            line.send(wire.encode(wire.Idle(texts, wire.Spent(), True, False, 1, 0, 0)))
         case ["ready again"]:
             line.send(_READY)
         case ["calls", *ids]:

@@ -124,6 +124,38 @@ def test_the_output_cap_holds_for_a_resumed_program_too() -> None:
     run(scenario)
 
 
+@pytest.mark.parametrize(("cap", "most"), [(1024, 1024), (10 << 20, 20_000)])
+@pytest.mark.guarantee("output-cap-holds")
+def test_empty_texts_count_as_items_over_all_batches_of_a_result(cap: int, most: int) -> None:
+    program = """
+    for (let k = 0; k < 5; k++) {
+      for (let i = 0; i < 10000; i++) text('');
+      await tools.echo({ value: k });
+    }
+    """
+    result = failure_of(executed(program, {"maxOutputBytes": cap}), "output_limit_exceeded")
+    assert texts(result) == [""] * most
+
+
+@pytest.mark.guarantee("output-cap-holds")
+def test_a_resumed_program_has_its_items_of_output_anew() -> None:
+    program = """
+    for (let i = 0; i < 1024; i++) text('');
+    await yield_control();
+    for (let i = 0; i < 1024; i++) console.log();
+    """
+
+    async def scenario() -> None:
+        async with engine(config={"maxOutputBytes": 1024}) as made:
+            result = waiting(await made.exec(program))
+            assert texts(result) == [""] * 1024
+            result = await made.wait(result.run_id)
+            assert value_of(result) is None
+            assert texts(result) == [""] * 1024
+
+    run(scenario)
+
+
 @pytest.mark.guarantee("snapshot-cap-holds")
 def test_the_snapshot_cap_holds_for_the_first_and_for_a_later_suspension() -> None:
     grow = "held.push(...Array.from({ length: 20000 }, () => Math.random()));"

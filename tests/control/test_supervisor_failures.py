@@ -70,6 +70,7 @@ def test_warm_workers_that_were_killed_a_moment_ago_are_not_given_to_a_run() -> 
         "an unknown message",
         "an unknown field",
         "deep JSON",
+        "too many empty texts",
         "ready again",
         "a capture",
         "floods",

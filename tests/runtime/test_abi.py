@@ -10,7 +10,7 @@ from codemode_runtime import worker
 from codemode_runtime.delta import PAGE
 from codemode_runtime.guest import Guest, Idle
 from codemode_runtime.image import load
-from codemode_runtime.shapes import Limits, Lookup, Stop
+from codemode_runtime.shapes import MAX_OUTPUT_ITEMS, Limits, Lookup, Stop
 
 from tests.runtime.guest_harness import load_image, load_machine, new_guest
 
@@ -68,6 +68,12 @@ def test_the_guest_stops_where_the_worker_would_refuse() -> None:
     assert (int(count[1]), int(size[1]) << 20) == (worker.MAX_MESSAGES, worker.MAX_MESSAGE_BYTES)
 
 
+def test_a_guest_may_send_as_many_items_of_output_as_the_host_takes() -> None:
+    count = re.search(r"#define CM_MAX_OUTPUT_ITEMS (\d+)", HEADER)
+    assert count
+    assert int(count[1]) == MAX_OUTPUT_ITEMS
+
+
 def test_statuses_and_settlements_are_those_of_the_header() -> None:
     assert enumerators("cm_status") == {"IDLE": 0, "DONE": 1, "FAILED": 2, "INTERRUPTED": 3}
     assert enumerators("cm_settle") == {"FULFILL": 0, "REJECT": 1}
@@ -84,7 +90,8 @@ def test_the_block_has_the_size_and_split_that_python_reads() -> None:
     ]  # fmt: skip
     assert by_guest[10:] == ["scratch_ptr", "scratch_len", "patch_len", "extents_ptr", "extents_len"]
     assert by_host == [
-        "interrupt", "memory_limit", "output_limit", "output_used", "call_limit", "message_limit",
+        "interrupt", "memory_limit", "output_limit", "output_used", "output_items", "call_limit",
+        "message_limit",
     ]  # fmt: skip
 
 
