@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import changes
 import source
 import wasm_binary
 from source import QUICKJS, BuildError, write_whole
@@ -88,7 +89,7 @@ def prelude_files() -> list[Path]:
 
 
 def _builders() -> list[Path]:
-    return [Path(__file__).resolve(), Path(wasm_binary.__file__).resolve()]
+    return [Path(file).resolve() for file in (__file__, changes.__file__, wasm_binary.__file__)]
 
 
 def _version(package: str) -> str:
@@ -106,8 +107,10 @@ def cache() -> Path:
 def _compile(engine: Path, scratch: Path) -> bytes:
     out = scratch / "guest.wasm"
     files = [*(p for p in _shim() if p.suffix == ".c"), *(engine / name for name in ENGINE_FILES)]
+    changes.write_changed(engine, scratch)
     compiler = sys.executable, "-m", "ziglang", "cc"
-    command = [*compiler, *FLAGS, f"-I{engine}", f"-I{SHIM}", *map(str, files), "-o", str(out)]
+    folders = [f"-I{folder}" for folder in (scratch, engine, SHIM)]
+    command = [*compiler, *FLAGS, *folders, *map(str, files), "-o", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise BuildError(f"the C compiler refused the guest:\n{done.stderr.strip()[-4000:]}")

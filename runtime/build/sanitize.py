@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
+import changes
 import make_image
 import source
 from codemode_runtime.compile import SourceError, prepare
@@ -93,7 +94,9 @@ def compile_driver(scratch: Path) -> Path:
     engine = source.fetch(QUICKJS, make_image.cache())
     files = [*make_image.SHIM.glob("*.c"), *(engine / name for name in make_image.ENGINE_FILES), DRIVER]
     out = scratch / "native"
-    command = [compiler, f"-I{engine}", f"-I{make_image.SHIM}", *map(str, files), *FLAGS, "-o", str(out)]
+    changes.write_changed(engine, scratch)
+    folders = [f"-I{folder}" for folder in (scratch, engine, make_image.SHIM)]
+    command = [compiler, *folders, *map(str, files), *FLAGS, "-o", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise BuildError(f"{compiler} refused the native guest:\n{done.stderr.strip()[-2000:]}")
