@@ -63,6 +63,24 @@ static void begin_function(JSParseState *s, JSFunctionDef *fd, JSFunctionKindEnu
     fd->body_scope = fd->scope_level;
 }
 
+/* The pending error of the parser, placed where it was reading, if it has no place: the engine gives none to
+   a regular expression that does not compile, nor to nesting that exhausts the stack. */
+static void place_error(JSParseState *s)
+{
+    JSContext *ctx = s->ctx;
+    JSValue error = JS_GetException(ctx), stack = cm_engine_error_stack(ctx, error);
+    const char *text = JS_IsString(stack) ? JS_ToCString(ctx, stack) : NULL;
+    if (text && !*text) {
+        char at[64];
+        int column = s->token.ptr >= s->token.line_start ? (int)(s->token.ptr - s->token.line_start) + 1 : 1;
+        snprintf(at, sizeof at, "    at program:%d:%d\n", s->token.line_num, column);
+        cm_engine_set_error_stack(ctx, error, at);
+    }
+    JS_FreeCString(ctx, text);
+    JS_FreeValue(ctx, stack);
+    JS_Throw(ctx, error);
+}
+
 /* Compiles borrowed text (zero-terminated) as the body of a strict async function, positions from
    1:1, and returns that function (owned), or JS_EXCEPTION. */
 static JSValue compile(JSContext *ctx, const char *text, size_t len, const char *filename)
@@ -114,6 +132,7 @@ static JSValue compile(JSContext *ctx, const char *text, size_t len, const char 
         return JS_EXCEPTION;
     return JS_EvalFunctionInternal(ctx, maker, JS_UNDEFINED, NULL, NULL);
 fail:
+    place_error(s);
     free_token(s, &s->token);
     js_free_function_def(ctx, outer); /* frees the inner one as its child */
     return JS_EXCEPTION;
