@@ -12,9 +12,6 @@ _NEAR = 240
 _NAME = re.compile(r"\s*([\w$]+)")
 _MEMBER = re.compile(r"""\s*\??\.\s*([\w$]+)|\s*(?:\?\.)?\[\s*(["'`])([^"'`\\\n]{1,120})\2\s*\]""")
 _CHAIN_BEFORE = re.compile(r"([\w$]+(?:\s{0,20}\??\.\s{0,20}[\w$]+)*)\s{0,20}\??(\.?)\s{0,20}$")
-# A call with a function in its arguments: the guest then points at that function, not at what is called.
-_FUNCTION = re.compile(r"\s*(?:async\b\s*)?(?:function\b|[\w$]+\s*=>|\([^()\n]{0,120}\)\s*=>)")
-_CALL_BEFORE = re.compile(r"([\w$]+(?:\s{0,20}\??\.\s{0,20}[\w$]+)*)\s{0,20}\(\s{0,20}$")
 _DOT = re.compile(r"\s*\??\.\s*")
 _FIRST_ARGUMENT = re.compile(r"""\s*\(\s*(["'`])([^"'`\\\n]{1,200})\1""")
 _DECLARED = re.compile(r"\b(?:const|let|var|function|class)\s+([\w$]+)")
@@ -24,12 +21,12 @@ _READ = 100_000
 def path_at(program: str, offset: int) -> tuple[str, ...]:
     """The names of the member expression at a position: ("tools", "web_serch"), or () where there is none."""
     after, near = program[offset : offset + _NEAR], program[max(0, offset - _NEAR) : offset]
-    if _FUNCTION.match(after) and (called := _CALL_BEFORE.search(near)):
-        return tuple(_DOT.split(called[1]))
     chain = _CHAIN_BEFORE.search(near)
     before = _DOT.split(chain[1]) if chain else []
     if _MEMBER.match(after):  # the guest points at the dot, or at what follows it on the next line
         path, at = before, 0
+    elif after.startswith("(") and chain and not chain[2]:  # a blank between the name and the parenthesis
+        return tuple(before)
     elif (name := _NAME.match(after)) is not None:
         path, at = [*(before if chain and chain[2] else ()), name[1]], name.end()
     else:

@@ -24,6 +24,8 @@ from codemode.nearest import nearest
 _NOT_DEFINED = re.compile(r"([\w$]{1,120}) is not defined")
 _OF_UNDEFINED = re.compile(r"cannot read property '([^']{1,120})' of (?:undefined|null)")
 _QUOTED = re.compile(r"""["'`]([^"'`\n]{1,200})["'`]""")
+# The topmost frame: a function of the language was called, and called something itself.
+_NATIVE = re.compile(r"\s*at ([\w$]{1,60}) \(native\)")
 _TOOL_METHODS = ("search", "describe", "call")
 _FEW = 8  # so many names are listed rather than searched
 _LEVELS = "log, info, warn, error and debug"
@@ -77,8 +79,10 @@ def _missing(name: str, program: str, available: Available) -> str | None:
     return None
 
 
-def hint_for_call(program: str, offset: int | None, available: Available) -> str | None:
+def hint_for_call(program: str, offset: int | None, stack: str, available: Available) -> str | None:
     """For `not a function`, which does not say what is none."""
+    if (native := _NATIVE.match(stack)) is not None:
+        return f"What `{native[1]}` was given is not a function."
     path = () if offset is None else path_at(program, offset)
     match path:
         case ("tools", name, *_):

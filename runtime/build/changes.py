@@ -64,6 +64,7 @@ def write_changed(engine: Path, folder: Path) -> None:
     text = (engine / CHANGED_FILE).read_text("utf-8")
     for change in CALL_SITES:
         if text.count(change.before) != 1:
-            raise BuildError(f"{CHANGED_FILE} is not what it was when a change was made for it:\n{change.before}")
+            line = change.before.strip().splitlines()[0]
+            raise BuildError(f"{CHANGED_FILE} is not the one that changes.py was written for: see {line!r}")
         text = text.replace(change.before, change.after)
     write_whole(folder / CHANGED_FILE, text.encode())
