@@ -60,7 +60,7 @@ const matcher = (name, value) => {
   return (item) => item.name === name && (value === undefined || item.value === value);
 };
 
-let replacePairs, linkToUrl, pairsOf;
+let replacePairs, linkToUrl, pairsOf, isParams, isIterator;
 
 class URLSearchParams {
   #pairs = [];
@@ -68,6 +68,7 @@ class URLSearchParams {
 
   static {
     pairsOf = (params) => params.#pairs;
+    isParams = (value) => #pairs in value;
     replacePairs = (params, query) => void (params.#pairs = parsePairs(query));
     linkToUrl = (params, changed) => void (params.#changed = changed);
   }
@@ -148,6 +149,7 @@ class PairIterator {
   #params;
   #read;
   #next = 0;
+  static { isIterator = (value) => #params in value; }
   constructor(params, read) {
     this.#params = params;
     this.#read = read;
@@ -164,5 +166,10 @@ finishInterface(PairIterator, "URLSearchParams Iterator");
 finishInterface(URLSearchParams, "URLSearchParams");
 define(URLSearchParams.prototype, SymbolIterator, URLSearchParams.prototype.entries, false);
 internal.refuseToClone(URLSearchParams.prototype, "URLSearchParams");
+// What the bridge's JSON has for an object of these classes, whose properties say nothing of it.
+internal.describeInstance = (value) => {
+  if (isParams(value)) return serializePairs(pairsOf(value));
+  return isIterator(value) ? "[URLSearchParams Iterator]" : undefined;
+};
 internal.searchParams = { __proto__: null, URLSearchParams, linkToUrl, replacePairs };
 internal.expose("URLSearchParams", URLSearchParams);

@@ -73,6 +73,7 @@ CM_EXPORT(cm_prelude) int32_t cm_prelude(const char *text, uint32_t len, const c
 /* Ends boot: what exists now is the pristine image. */
 CM_EXPORT(cm_seal) void cm_seal(void)
 {
+    cm_json_take(cm_ctx, internal);
     JS_FreeValue(cm_ctx, internal);
     internal = JS_UNDEFINED;
     cm_engine_hide_source(cm_ctx);

@@ -358,8 +358,26 @@ const char *cm_engine_class_label(JSContext *ctx, JSValueConst v, uint32_t *byte
     case JS_CLASS_WEAK_REF: return "WeakRef";
     case JS_CLASS_GENERATOR: return "Generator";
     case JS_CLASS_ASYNC_GENERATOR: return "AsyncGenerator";
+    case JS_CLASS_ARRAY_ITERATOR: return "Array Iterator";
+    case JS_CLASS_MAP_ITERATOR: return "Map Iterator";
+    case JS_CLASS_SET_ITERATOR: return "Set Iterator";
+    case JS_CLASS_STRING_ITERATOR: return "String Iterator";
+    case JS_CLASS_REGEXP_STRING_ITERATOR: return "RegExp String Iterator";
+    case JS_CLASS_ITERATOR_HELPER: return "Iterator Helper";
+    case JS_CLASS_ITERATOR_WRAP: case JS_CLASS_ITERATOR_CONCAT: return "Iterator";
+    case JS_CLASS_FINALIZATION_REGISTRY: return "FinalizationRegistry";
+    case JS_CLASS_DISPOSABLE_STACK: return "DisposableStack";
+    case JS_CLASS_ASYNC_DISPOSABLE_STACK: return "AsyncDisposableStack";
     default: return NULL;
     }
+}
+
+/* Whether an object may be more than its properties: it has a prototype that is not Object.prototype. */
+bool cm_engine_is_instance(JSContext *ctx, JSValueConst v)
+{
+    JSObject *p = JS_VALUE_GET_OBJ(v);
+    JSObject *proto = p->shape->proto;
+    return p->class_id == JS_CLASS_OBJECT && proto && proto != JS_VALUE_GET_OBJ(ctx->class_proto[JS_CLASS_OBJECT]);
 }
 
 /* The primitive inside a Number, String, Boolean, BigInt or Symbol object (owned), else uninitialized. */

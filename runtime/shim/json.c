@@ -26,9 +26,29 @@ typedef struct {
 } writer;
 
 static JSValue date_to_json, date_to_iso, regexp_to_string; /* the intrinsics, kept at boot */
+static JSValue describe_instance; /* of the prelude: text for an object of its classes, else undefined */
 static JSAtom atom_to_json;
 
 static enum cm_json write_value(writer *w, JSValueConst v);
+
+/* `.key`, or `["key"]` for one that is no identifier: "a.b" is another place than b inside a. */
+static void put_key(cm_buf *path, const char *key, size_t len)
+{
+    bool plain = len && !(key[0] >= '0' && key[0] <= '9');
+    for (size_t i = 0; i < len && plain; i++) {
+        unsigned char c = (unsigned char)key[i];
+        plain = c >= 0x80 || c == '_' || c == '$' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                (c >= 'A' && c <= 'Z');
+    }
+    if (plain) {
+        cm_buf_putc(path, '.');
+        cm_buf_put(path, key, len);
+        return;
+    }
+    cm_buf_putc(path, '[');
+    cm_buf_put_json_string(path, key, len, NULL);
+    cm_buf_putc(path, ']');
+}
 
 static void note_lossy(writer *w, const char *kind)
 {
@@ -40,9 +60,7 @@ static void note_lossy(writer *w, const char *kind)
         if (w->path[i].key) {
             size_t len;
             const char *key = JS_AtomToCStringLen(w->ctx, &len, w->path[i].key);
-            cm_buf_putc(&path, '.');
-            if (key)
-                cm_buf_put(&path, key, cm_clip(key, len, 200));
+            put_key(&path, key ? key : "", key ? cm_clip(key, len, 200) : 0);
             JS_FreeCString(w->ctx, key);
         } else {
             cm_buf_putc(&path, '[');
@@ -262,6 +280,25 @@ static enum cm_json write_collection(writer *w, int width, JSValue *items, uint3
     return r;
 }
 
+/* Objects of the prelude's classes keep everything in private fields: as an object they would be `{}`. The
+   function that is asked runs no code of the program. */
+static bool write_instance(writer *w, JSValueConst v, enum cm_json *r)
+{
+    if (!cm_engine_is_instance(w->ctx, v))
+        return false;
+    JSValueConst args[] = {v};
+    JSValue text = JS_Call(w->ctx, describe_instance, JS_UNDEFINED, 1, args);
+    bool found = !JS_IsUndefined(text);
+    if (JS_IsException(text)) {
+        *r = write_thrown(w);
+    } else if (found) {
+        note_lossy(w, "object");
+        *r = write_string(w, text);
+    }
+    JS_FreeValue(w->ctx, text);
+    return found;
+}
+
 static enum cm_json write_object(writer *w, JSValueConst v)
 {
     JSContext *ctx = w->ctx;
@@ -271,6 +308,10 @@ static enum cm_json write_object(writer *w, JSValueConst v)
         return write_thrown(w);
     enum cm_json r = CM_JSON_OK;
     bool first = true;
+    if (!count && write_instance(w, v, &r)) {
+        JS_FreePropertyEnum(ctx, names, count);
+        return r;
+    }
     cm_buf_putc(w->out, '{');
     for (uint32_t i = 0; i < count && !r; i++) {
         JSAtom key = names[i].atom;
@@ -356,6 +397,8 @@ static bool write_special(writer *w, JSValueConst v, enum cm_json *r)
         return true;
     }
     const char *label = cm_engine_class_label(ctx, v, &bytes);
+    if (!label)
+        label = cm_web_label(v);
     if (label) {
         char text[80];
         if (bytes == UINT32_MAX)
@@ -492,6 +535,11 @@ static JSValue intrinsic(JSContext *ctx, const char *class, const char *method)
     JS_FreeValue(ctx, ctor);
     JS_FreeValue(ctx, global);
     return f;
+}
+
+void cm_json_take(JSContext *ctx, JSValueConst internal)
+{
+    describe_instance = JS_GetPropertyStr(ctx, internal, "describeInstance");
 }
 
 int cm_json_init(JSContext *ctx)

@@ -117,6 +117,7 @@ void cm_engine_set_error_stack(JSContext *ctx, JSValueConst error, const char *s
 bool cm_engine_call_site(JSContext *ctx, int *line, int *column);
 int cm_engine_collection(JSContext *ctx, JSValueConst v, JSValue **items, uint32_t *count);
 const char *cm_engine_class_label(JSContext *ctx, JSValueConst v, uint32_t *bytes);
+bool cm_engine_is_instance(JSContext *ctx, JSValueConst v);
 JSValue cm_engine_boxed_value(JSContext *ctx, JSValueConst v);
 bool cm_engine_is_error(JSValueConst v);
 int cm_engine_is_array(JSContext *ctx, JSValueConst v);
@@ -154,6 +155,8 @@ enum cm_json { CM_JSON_OK = 0, CM_JSON_TOO_DEEP = 1, CM_JSON_INTERRUPTED = 2 };
    JSON array. With `strict` too deep a value is an error, without it becomes a lossy string. */
 enum cm_json cm_json_write(JSContext *ctx, cm_buf *out, JSValueConst v, cm_buf *lossy, bool strict);
 int cm_json_init(JSContext *ctx);
+/* once the prelude has run: what it left for this part in the borrowed object that its files share */
+void cm_json_take(JSContext *ctx, JSValueConst internal);
 
 /* ---- bridge.c: calls out, settlements in, output --------------------------------------------- */
 
@@ -186,5 +189,6 @@ int cm_api_init(JSContext *ctx);
 int cm_views_init(JSContext *ctx);
 int cm_views_start(JSContext *ctx);
 int cm_web_init(JSContext *ctx);
+const char *cm_web_label(JSValueConst v); /* a name for what has no JSON form, or NULL */
 int cm_define_locked(JSContext *ctx, JSValueConst obj, const char *name, JSValue v);
 int cm_freeze_deep(JSContext *ctx, JSValueConst v);

@@ -325,6 +325,12 @@ static void define_object(JSContext *ctx, JSValueConst global, const char *name,
     JS_DefinePropertyValueStr(ctx, global, name, obj, WEB_PROP);
 }
 
+const char *cm_web_label(JSValueConst v)
+{
+    JSClassID class = JS_GetClassID(v);
+    return class == encoder_class ? "TextEncoder" : class == decoder_class ? "TextDecoder" : NULL;
+}
+
 int cm_web_init(JSContext *ctx)
 {
     static JSClassDef encoder_def = {.class_name = "TextEncoder"};
