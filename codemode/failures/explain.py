@@ -16,6 +16,8 @@ from codemode.failures.positions import Position, excerpt, find_position, locate
 _LONGEST_NAME = 100
 _LONGEST_MESSAGE = 4000
 _LONGEST_THROWN = 500
+_LONGEST_CAUSE = 1000
+_MOST_CAUSES = 5
 
 _DEADLOCK = (
     "The program waits for a promise that nothing can settle: no call, timer or yield is pending. "
@@ -137,7 +139,17 @@ def _uncaught(failure: wire.Failure, program: Program, available: Available) -> 
     if failure.error is None:
         return _assemble(f"Uncaught value: {_thrown(failure)}", None, hint)
     at = _position(failure.error, program)
-    return _assemble(_headline(failure.error), at, _hint(failure, at, program, available), hint)
+    causes = _causes(failure)
+    return _assemble(_headline(failure.error), at, *causes, _hint(failure, at, program, available), hint)
+
+
+def _causes(failure: wire.Failure) -> list[str]:
+    """What the error was made of, each said once: errors may refer to each other in circles."""
+    error = failure.error or wire.ThrownError()
+    said = {_title(error.name, error.message, _LONGEST_CAUSE): None}
+    for cause in failure.causes[:_MOST_CAUSES]:
+        said.setdefault(_title(cause.name, cause.message, _LONGEST_CAUSE))
+    return [f"caused by {title}" for title in list(said)[1:]]
 
 
 def _unhandled_hint(failure: wire.Failure) -> str | None:
@@ -155,7 +167,7 @@ def _hint(failure: wire.Failure, at: Position | None, program: Program, availabl
         case "ReferenceError":
             return hints.hint_for_name(message, program.text, available)
         case "TypeError" if message == "not a function":
-            return hints.hint_for_call(program.text, offset, available)
+            return hints.hint_for_call(program.text, offset, error.stack or "", available)
         case "TypeError":
             return hints.hint_for_property(message, program.text, offset, available)
         case _:
@@ -169,12 +181,16 @@ def _position(error: wire.ThrownError, program: Program) -> Position | None:
 
 
 def _headline(error: wire.ThrownError) -> str:
-    name = _cut(" ".join((error.name or "Error").split()), _LONGEST_NAME) or "Error"
-    return f"{name}: {_cut(error.message, _LONGEST_MESSAGE)}" if error.message else name
+    return _title(error.name, error.message, _LONGEST_MESSAGE)
+
+
+def _title(name: str | None, message: str | None, longest: int) -> str:
+    name = _cut(" ".join((name or "Error").split()), _LONGEST_NAME) or "Error"
+    return f"{name}: {_cut(message, longest)}" if message else name
 
 
 def _thrown(failure: wire.Failure) -> str:
-    return _cut(bytes(failure.thrown or b"null").decode(), _LONGEST_THROWN)
+    return _cut(bytes(failure.thrown or b"undefined").decode(), _LONGEST_THROWN)
 
 
 def _assemble(headline: str, at: Position | None, *hint_lines: str | None) -> str:

@@ -164,13 +164,22 @@ class ThrownError(Struct, frozen=True, forbid_unknown_fields=True):
     stack: str | None = None
 
 
+class Cause(Struct, frozen=True, forbid_unknown_fields=True):
+    name: str | None = None
+    message: str | None = None
+
+
 class Failure(Struct, frozen=True, forbid_unknown_fields=True):
-    """`tool`: the error is a tool's or was caused by one. `bytes` and `head` are of a value too large."""
+    """`tool`: the error is a tool's or was caused by one. `bytes` and `head` are of a value too large.
+
+    `causes` are errors behind the thrown one: its cause, what an AggregateError holds, and so on.
+    """
 
     kind: Literal["exception", "syntax", "unhandled", "deadlock", "value_too_large"]
     tool: bool = False
     error: ThrownError | None = None
-    thrown: Raw = Raw()  # empty where an error was thrown; a union with None would refuse every value
+    causes: tuple[Cause, ...] = ()
+    thrown: Raw = Raw()  # empty for undefined and for an error; a union with None would refuse every value
     bytes: Count = 0
     head: str = ""
 

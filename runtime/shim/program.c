@@ -11,6 +11,7 @@ static struct unhandled { JSValue promise, reason; } *unhandled;
 static uint32_t unhandled_len, unhandled_cap;
 static cm_buf result;
 #define MAX_THROWN 16384 /* bytes of a message or of a thrown value that are told */
+#define MAX_CAUSES 5     /* errors behind the one that was thrown */
 #define HEAD 200         /* bytes of a value that is too large */
 
 static bool same_object(JSValueConst a, JSValueConst b) { return JS_VALUE_GET_PTR(a) == JS_VALUE_GET_PTR(b); }
@@ -79,6 +80,38 @@ static void put_property(JSContext *ctx, JSValueConst error, const char *name, b
     JS_FreeValue(ctx, v);
 }
 
+static void put_causes(JSContext *ctx, JSValueConst error, int *left);
+
+static void put_cause(JSContext *ctx, JSValueConst cause, int *left)
+{
+    bool first = true;
+    if (!*left || !cm_engine_is_error(cause))
+        return;
+    cm_buf_puts(&result, (*left)-- == MAX_CAUSES ? "{" : ",{");
+    put_property(ctx, cause, "name", &first);
+    put_property(ctx, cause, "message", &first);
+    cm_buf_putc(&result, '}');
+    put_causes(ctx, cause, left);
+}
+
+/* The errors behind a borrowed one: its cause, what an AggregateError holds, and so on. Reads data properties
+   only; they may refer to each other in circles, so `left` counts down. */
+static void put_causes(JSContext *ctx, JSValueConst error, int *left)
+{
+    JSValue inner, item;
+    if (cm_engine_data_property(ctx, error, "cause", &inner)) {
+        put_cause(ctx, inner, left);
+        JS_FreeValue(ctx, inner);
+    }
+    if (cm_engine_data_property(ctx, error, "errors", &inner)) {
+        for (uint32_t i = 0; JS_IsArray(inner) && *left && cm_engine_element(ctx, inner, i, &item); i++) {
+            put_cause(ctx, item, left);
+            JS_FreeValue(ctx, item);
+        }
+        JS_FreeValue(ctx, inner);
+    }
+}
+
 /* Appends a thrown value that is no error; its getters may run, and may run on. */
 static enum cm_json put_thrown(JSContext *ctx, JSValueConst thrown)
 {
@@ -116,8 +149,11 @@ static enum cm_status fail_with(JSContext *ctx, const char *kind, JSValueConst t
             JS_FreeCString(ctx, s);
         }
         JS_FreeValue(ctx, stack);
-        cm_buf_putc(&result, '}');
-    } else {
+        int left = MAX_CAUSES;
+        cm_buf_puts(&result, "},\"causes\":[");
+        put_causes(ctx, thrown, &left);
+        cm_buf_putc(&result, ']');
+    } else if (!JS_IsUndefined(thrown)) { /* JSON has no undefined: it is left out */
         cm_buf_puts(&result, ",\"thrown\":");
         if (put_thrown(ctx, thrown) != CM_JSON_OK)
             return CM_INTERRUPTED;

@@ -124,6 +124,22 @@ def test_a_failure_that_nobody_handled_fails_the_run(program: str, code: str) ->
     run(scenario)
 
 
+@pytest.mark.parametrize(
+    ("program", "first"),
+    [
+        ("await Promise.any([tools.fail({ message: 'full' }), tools.fail({ message: 'full' })])", "AggregateError (1:15)"),
+        ("try { await tools.fail({ message: 'full' }) } catch (cause) { throw new Error('wrapped', { cause }) }", "Error: wrapped (1:73)"),
+    ],
+)  # fmt: skip
+def test_the_tool_s_own_message_is_told_when_its_error_is_inside_another(program: str, first: str) -> None:
+    async def scenario() -> None:
+        async with engine() as made:
+            lines = failure_of(await made.exec(program), "nested_tool_failed").error.splitlines()
+            assert (lines[0], lines[-1]) == (first, "caused by ToolError: full")
+
+    run(scenario)
+
+
 def test_a_failure_that_is_handled_late_but_before_the_end_is_no_failure() -> None:
     async def scenario() -> None:
         async with engine() as made:

@@ -116,6 +116,23 @@ def test_a_thrown_value_that_is_no_error_is_shown(thrown: bytes, shown: str) -> 
     assert explain(failure).text == f"Uncaught value: {shown}"
 
 
+def test_a_thrown_undefined_is_called_so() -> None:
+    assert explain(wire.Failure("exception")).text == "Uncaught value: undefined"
+
+
+def test_the_errors_behind_an_error_are_told_once_each_and_a_few_at_most() -> None:
+    error = wire.ThrownError("AggregateError")
+    same = wire.Cause("ToolError", "the disk is full")
+    causes = (wire.Cause("AggregateError"), same, same, wire.Cause(None, "x" * 1500), wire.Cause("A", "b"), same)
+    failure = wire.Failure("exception", tool=True, error=error, causes=(*causes, wire.Cause("Last", "never")))
+    assert explain(failure).text == (
+        "AggregateError\n"
+        "caused by ToolError: the disk is full\n"
+        f"caused by Error: {'x' * 1000}… (500 more characters)\n"
+        "caused by A: b"
+    )
+
+
 def test_long_texts_are_cut_and_say_so() -> None:
     text = explain(wire.Failure("exception", error=wire.ThrownError("N" * 500, "m" * 9000))).text
     assert text == f"{'N' * 100}… (400 more characters): {'m' * 4000}… (5000 more characters)"

@@ -133,7 +133,7 @@ def test_positions_are_those_of_the_program_s_own_text(program: str, suspend: An
 def test_a_program_with_nothing_to_wait_for_is_a_deadlock_at_once() -> None:
     for program in ("await new Promise(() => 1)", "await tools.call('ok'); await new Promise(() => 1)",
                     "let go; const p = new Promise((r) => { go = r }); p.then(go); await p"):  # fmt: skip
-        assert run(program, TOOLS).failure == {"kind": "deadlock", "tool": False, "thrown": None}
+        assert run(program, TOOLS).failure == {"kind": "deadlock", "tool": False}
 
 
 def test_a_promise_that_a_timer_settles_is_no_deadlock() -> None:
@@ -194,11 +194,33 @@ def test_a_failure_that_is_handled_in_the_end_fails_nothing(program: str) -> Non
 
 @pytest.mark.parametrize(
     ("thrown", "shown"),
-    [("5", 5), ("'s'", "s"), ("null", None), ("undefined", None), ("{ a: [1n] }", {"a": ["1"]}), ("Symbol('q')", "[Symbol q]"),
+    [("5", 5), ("'s'", "s"), ("null", None), ("{ a: [1n] }", {"a": ["1"]}), ("Symbol('q')", "[Symbol q]"),
      ("() => 1", "[Function]"), ("{ get a() { throw 1 } }", {"a": "[Threw]"}), ("'x'.repeat(20000)", "[a value too large to show]")],
 )  # fmt: skip
 def test_a_thrown_value_that_is_no_error_is_shown_as_json(thrown: str, shown: object) -> None:
     assert run(f"throw ({thrown})").failure == {"kind": "exception", "tool": False, "thrown": shown}
+
+
+def test_a_thrown_undefined_is_not_taken_for_null() -> None:
+    assert run("throw undefined").failure == {"kind": "exception", "tool": False}
+
+
+@pytest.mark.parametrize(
+    ("program", "causes"),
+    [
+        ("throw new Error('a')", []),
+        ("throw new Error('a', { cause: new TypeError('b', { cause: new Error('c') }) })", ["TypeError b", "Error c"]),
+        ("throw new AggregateError([new Error('a'), 1, new Error('b')])", ["Error a", "Error b"]),
+        ("const e = new Error('a'); e.cause = e; throw e", ["Error a"] * 5),
+        ("throw new AggregateError(Array.from({ length: 99 }, (_, i) => new Error(`${i}`)))", [f"Error {i}" for i in range(5)]),
+        ("throw Object.defineProperty(new Error('a'), 'cause', { get() { for (;;); } })", []),
+        ("throw new Error('a', { cause: new Proxy(new Error('b'), {}) })", []),
+        ("try { await tools.call('fail') } catch (cause) { throw new Error('a', { cause }) }", ["ToolError refused"]),
+    ],
+)  # fmt: skip
+def test_the_errors_behind_a_thrown_one_are_told_up_to_five_without_running_code(program: str, causes: list[str]) -> None:
+    told = run(program, TOOLS).failure["causes"]
+    assert [f"{cause['name']} {cause['message']}" for cause in told] == causes
 
 
 def test_an_error_s_own_code_is_reported_and_its_getters_are_not_run() -> None:
