@@ -57,6 +57,9 @@ _LOADER_MEMBERS = {
 _NAMESPACE_HEAD = re.compile(rb"\b(?:namespace|module)\s+[\w$.]+\s*\Z")
 _AFTER_KEYWORD = re.compile(rb"\s*(?:[({*\"'.\w$]|/\*)")
 _CALL = re.compile(rb"\s*(?:\?\.\s*)?\(")
+# `export type T = …`, `export = …`: to the grammar of JavaScript the first word is a name, or a label.
+_BEFORE_STATEMENT = re.compile(rb"(?:\A|[\n\r;{}]|\*/)[ \t]*\Z")
+_AFTER_EXPORT = re.compile(rb"\s*=(?![=>])|[ \t]+[A-Za-z_$]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +155,9 @@ class _Search:
         if kind in {"import", "export"}:
             self._judge_keyword(node, kind, parent, path)
             return None
+        if kind in {"identifier", "statement_identifier"} and self._is_typed_export(node):
+            self._judge_keyword(node, "export", parent, path)
+            return None
         if kind in _IDENTIFIERS:
             self._judge_identifier(node, role, path)
             return None
@@ -188,7 +194,7 @@ class _Search:
             return
         if kind == "export" and parent.in_namespace:
             return
-        if _in_error(path) and not self._reads_as_keyword(node):
+        if node.type == kind and _in_error(path) and not self._reads_as_keyword(node):
             return
         if self._keyword is None or node.start_byte < self._keyword[0]:
             self._keyword = (node.start_byte, kind)
@@ -197,6 +203,13 @@ class _Search:
         """In text that does not parse a keyword token may be a property name: look at its neighbours."""
         before = self._source[max(0, node.start_byte - 200) : node.start_byte].rstrip()
         return not before.endswith(b".") and _AFTER_KEYWORD.match(self._source, node.end_byte) is not None
+
+    def _is_typed_export(self, node: Node) -> bool:
+        """An export that only TypeScript has; `export` is a reserved word and names nothing."""
+        if not self._reads(node, b"export") or not _AFTER_EXPORT.match(self._source, node.end_byte):
+            return False
+        start = node.start_byte
+        return _BEFORE_STATEMENT.search(self._source, max(0, start - 200), start) is not None
 
     def _judge_identifier(self, node: Node, role: Role, path: list[_Frame]) -> None:
         name = self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
