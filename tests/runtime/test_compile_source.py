@@ -14,6 +14,11 @@ FENCED = [
     ("\n\n```js\nreturn 1\n```\n\n", "\n\n     \nreturn 1\n   \n\n"),
     ("  ```js\n  return 1\n  ```", "       \n  return 1\n     "),
     ("```js\nreturn 1", "     \nreturn 1"),
+    ("return 1\n```", "return 1\n   "),
+    ("const x = 1;\nreturn x\n```\n", "const x = 1;\nreturn x\n   \n"),
+    ("```js return 1```", "      return 1   "),
+    ("```return 1```\n", "   return 1   \n"),
+    ("``` return `a${1}b`; ```", "    return `a${1}b`;    "),
     ("```js\r\nreturn 1\r\n```\r\n", "     \r\nreturn 1\r\n   \r\n"),
     ('```js title="x"\nreturn 1\n```', "               \nreturn 1\n   "),
     ("```JS\nreturn 1\n```", "     \nreturn 1\n   "),
@@ -44,6 +49,14 @@ NOT_FENCED = [
 SHELL = [
     "ls -la",
     "ls",
+    "pwd;",
+    "ls; pwd",
+    "./run.sh",
+    "../bin/run --fast",
+    "FOO=1 node x.js",
+    "A=1 B=x npm run build",
+    "test -f x && echo y",
+    "[ -f x ] && echo y",
     "cat foo | grep x",
     "cd /tmp && ls",
     "$ ls",
@@ -101,6 +114,8 @@ PYTHON = [
     "try:\n    x()\nexcept Exception as e:\n    print(e)",
     'print "hi"',
     'print(f"hi {name}")',
+    'print("hi")',
+    "# greet\nprint('hello')\nprint('world')  # twice",
     "x = [i for i in range(3)]",
     "f = lambda x: x + 1",
     "x = 1 if y else 2",
@@ -118,11 +133,16 @@ PYTHON = [
 ]
 
 LOOK_ALIKES = [
-    'print("hi")',
     "print(1)",
+    "print('hi');",
+    "const print = text\nprint('hi')",
     "x = 5",
-    "pwd",
-    "ls",
+    "ls = 5",
+    "const ls = 1; ls",
+    "let env = 1\nenv",
+    "test - f",
+    "date; f()",
+    "FOO = 1",
     "echo(1)",
     "cat - dog",
     "sort (xs)",
@@ -225,6 +245,11 @@ def test_an_empty_fence_is_refused() -> None:
     )
 
 
+def test_prose_before_a_fence_that_was_cut_off_is_no_program() -> None:
+    with pytest.raises(SourceError, match="The code fence is empty"):
+        prepare("Here is the code:\n```", "javascript")
+
+
 @pytest.mark.parametrize("language", BOTH)
 @pytest.mark.parametrize("text", [text for text in SHELL if text not in LOOK_ALIKES])
 def test_a_shell_command_is_refused_as_one(text: str, language: Language) -> None:
@@ -248,5 +273,8 @@ def test_javascript_that_looks_like_another_language_passes(text: str) -> None:
     assert prepare(text, "javascript").code == text
 
 
-def test_a_shebang_of_a_javascript_runtime_is_blanked() -> None:
-    assert prepare("#!/usr/bin/env node\nreturn 1", "javascript").code == f"{' ' * 19}\nreturn 1"
+@pytest.mark.parametrize(
+    "shebang", ["#!/usr/bin/env node", "#!/usr/bin/env -S codemode run", "#!/opt/shiny/thing"]
+)
+def test_a_shebang_that_names_neither_shell_nor_python_is_blanked(shebang: str) -> None:
+    assert prepare(f"{shebang}\nreturn 1", "javascript").code == f"{' ' * len(shebang)}\nreturn 1"

@@ -9,7 +9,7 @@ import importlib
 from collections.abc import Set
 from dataclasses import dataclass
 
-from .fence import fence_language, find_fence
+from .fence import fence_language, find_fence, has_code
 from .foreign import blank_shebang, recognise
 from .modules import may_use_modules, module_access
 from .parsers import Language, parse
@@ -87,6 +87,8 @@ def _unwrap(text: str, language: Language, allow: Set[Language]) -> tuple[str, L
         return text, language
     if not fenced.certain and _parses(text, language):
         return text, language
+    if fenced.stray is not None and (has_code(fenced.stray) or _parses(fenced.stray, language)):
+        return fenced.stray, language
     if fenced.blocks > 1:
         raise SourceError(
             "invalid_input", "The text has more than one code block; send one program without Markdown."

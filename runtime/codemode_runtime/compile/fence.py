@@ -19,6 +19,8 @@ _LANGUAGES: dict[str, FenceLanguage] = {
 
 # Possessive, so that a long line of fence characters is read once and not once per way to divide it.
 _OPENING = re.compile(r"^\ufeff?[ \t]{0,3}(`{3,}+|~{3,}+)([^`\n]*+)$", re.MULTILINE)
+# All of it on one line. As JavaScript it would be a call of an empty string, which no program means.
+_ONE_LINE = re.compile(r"^\s*(`{3,12}+)(?:(\w+)[ \t]+)?([^\n]*[^`\n])\1\s*$")
 # Prose has none of these outside of inline code; a program with Markdown in a literal has some before it.
 _CODE_BEFORE = re.compile(r"[`;{}=]")
 _INLINE_CODE = re.compile(r"`[^`\n]*+`")
@@ -26,21 +28,30 @@ _INLINE_CODE = re.compile(r"`[^`\n]*+`")
 
 @dataclass(frozen=True, slots=True)
 class Fenced:
-    """A program inside a fence: `code` is the whole text with everything but the program blanked."""
+    """A program inside a fence: `code` is the whole text with everything but the program blanked.
+
+    `stray` is what comes before a fence that opens nothing: the program, if only a fence's end was left on it.
+    """
 
     code: str
     language: FenceLanguage | None
     certain: bool
     blocks: int
+    stray: str | None = None
 
 
 def find_fence(text: str) -> Fenced | None:
     """The first fenced block of a text that is Markdown, or None if the text is no Markdown."""
+    if (single := _ONE_LINE.match(text)) is not None:
+        return _on_one_line(text, single)
     opening = _OPENING.search(text)
     if opening is None:
         return None
     before = text[: opening.start()]
-    if _CODE_BEFORE.search(_INLINE_CODE.sub("", before)):
+    if before.strip() and not opening[2].strip() and not text[opening.end() :].strip():
+        blanked = before + _blank(text[opening.start() :])
+        return Fenced(_blank(text), None, certain=False, blocks=1, stray=blanked)
+    if has_code(before):
         return None
     body_start = opening.end()
     closing = _closing(opening[1], text, body_start)
@@ -55,10 +66,22 @@ def find_fence(text: str) -> Fenced | None:
     )
 
 
+def _on_one_line(text: str, found: re.Match[str]) -> Fenced:
+    language = _LANGUAGES.get((found[2] or "").lower())
+    start = found.start(3) if language or not found[2] else found.start(2)
+    code = _blank(text[:start]) + text[start : found.end(3)] + _blank(text[found.end(3) :])
+    return Fenced(code, language, certain=True, blocks=1)
+
+
 def fence_language(text: str) -> FenceLanguage | None:
     """What the fence around a program says it holds, or None without a fence or a known word on it."""
     fenced = find_fence(text)
     return fenced.language if fenced else None
+
+
+def has_code(text: str) -> bool:
+    """Whether a text has signs that no prose has."""
+    return _CODE_BEFORE.search(_INLINE_CODE.sub("", text)) is not None
 
 
 def _first_word(info: str) -> str:

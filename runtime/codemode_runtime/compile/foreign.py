@@ -1,8 +1,8 @@
 """Text that is plainly a shell command or Python, recognised so that the refusal can say so.
 
-A suspicion from the patterns counts only if the text does not parse, or if every line is a command with
-shell spacing (`ls -la`, `cd /tmp && ls`), which as JavaScript would be arithmetic on undeclared names. A
-single word (`ls`, `pwd`) is left to the engine: it is an expression.
+A suspicion from the patterns counts only if the text does not parse, or if all of it would be pointless as
+JavaScript: commands with shell spacing (`ls -la`, `cd /tmp && ls`), which are arithmetic on undeclared names,
+bare names of commands (`ls; pwd`), or calls of Python's `print`.
 """
 
 import re
@@ -22,7 +22,11 @@ _PROMPT = r"[ \t]*(?:\$[ \t]+)?"
 
 # A command followed by a word: two names side by side are no JavaScript.
 _COMMAND_LINE = re.compile(
-    rf"{_PROMPT}(?:{_COMMANDS})(?:[ \t]+[\w\"'./~*$@:<>|&-][^\n]*|[ \t]*)(?:\n|\Z)"
+    rf"{_PROMPT}(?:[A-Z_][A-Z0-9_]*=[^\s;]*[ \t]+)*"
+    rf"(?:{_COMMANDS})(?:[ \t]+[\w\"'./~*$@:<>|&-][^\n]*|[ \t]*;[ \t]*(?:{_COMMANDS})\b[^\n]*|[ \t;]*)"
+    r"(?:\n|\Z)"
+    rf"|{_PROMPT}\.{{1,2}}/[\w.~/-]+(?:[ \t][^\n]*)?(?:\n|\Z)"
+    rf"|{_PROMPT}(?:test|\[)[ \t]+(?:![ \t]+)?-[a-z][ \t]+[^\n]*(?:\n|\Z)"
     r"|[ \t]*\$[ \t]+[\w./~][^\n]*(?:\n|\Z)"
     r"|[ \t]*export[ \t]+[A-Za-z_]\w*=[^\n]*(?:\n|\Z)"
     r"|[ \t]*(?:if[ \t]+\[|for[ \t]+\w+[ \t]+in[ \t][^\n:(]*;[ \t]*do\b|while[ \t]+read\b)"
@@ -34,7 +38,9 @@ _SPACED_COMMAND = re.compile(
     rf"{_BARE_ARGUMENTS}+"
 )
 _ANY_COMMAND = re.compile(rf"(?:{_COMMANDS}){_BARE_ARGUMENTS}*")
-_SEPARATOR = re.compile(r"[ \t]*(?:&&|\|\||\|)[ \t]*")
+# Said alone, these can only be meant as commands: no program is a bare name.
+_BARE_COMMAND = re.compile(r"ls|pwd|whoami|ps|df|du|uname|hostname|env|top|tree")
+_SEPARATOR = re.compile(r"[ \t]*(?:&&|\|\||[|;])[ \t]*")
 
 _PYTHON_FIRST = re.compile(
     r"(?:async[ \t]+)?def[ \t]+\w+[ \t]*\("
@@ -47,10 +53,13 @@ _PYTHON_FIRST = re.compile(
     r"|@[\w.]+[^\n]*\n[ \t]*(?:async[ \t]+)?(?:def|class)\b"
     r"|(?:raise|del|global|nonlocal|assert)[ \t]+[A-Za-z_]"
     r"|print[ \t]+[\"'\w]"
+    r"|print\([fr]?[\"']"
     r"|(?:print|return)\b[^\n]*\b[fr][\"']"
     r'|"""|\'\'\''
     r"|[\w, \t]+=[^\n]*(?:\b[fr][\"']|\blambda\b[^\n]*:|\bfor[ \t]+\w+[ \t]+in[ \t]|\bif\b[^\n(]+\belse\b)"
 )
+# Nothing but these is Python; one among other statements gets a hint from the engine that ran them.
+_PRINT = re.compile(r"print\((?:[fr]?\"[^\"\\]*\"|[fr]?'[^'\\]*')\)[ \t]*(?:#.*)?")
 _PYTHON_LATER = re.compile(
     r"^(?:(?:async )?def \w+\(.*:|from [\w.]+ import .*"
     r"|(?:if|elif|for|while|with|class|except) [^\n{;]*:)[ \t]*$",
@@ -62,7 +71,7 @@ _JAVASCRIPT_MARKS = re.compile(r"\b(?:const|let|var|function)\b|=>|;[ \t]*$", re
 _LONGEST_LINE = 1000
 
 _SHEBANG = re.compile(r"#!([^\n]*)")
-_JAVASCRIPT_SHEBANG = re.compile(r"\b(?:node|nodejs|deno|bun|tsx|ts-node|qjs)\b")
+_SHELL_SHEBANG = re.compile(r"\b(?:sh|bash|zsh|dash|ksh|csh|tcsh|fish|pwsh)\b")
 _LEADING = re.compile(r"(?:[ \t]*(?:#(?!!)[^\n]*)?\n)*[ \t]*")
 
 
@@ -70,15 +79,17 @@ def recognise(text: str, parses: Callable[[], bool]) -> Foreign | None:
     """Say what foreign language the text is in; `parses` is asked only on suspicion (it costs a parse)."""
     start = text.lstrip("\ufeff \t\r\n")
     if shebang := _SHEBANG.match(start):
-        if _JAVASCRIPT_SHEBANG.search(shebang[1]):
-            return None
-        return "python" if "python" in shebang[1] else "shell"
+        if "python" in shebang[1]:
+            return "python"
+        return "shell" if _SHELL_SHEBANG.search(shebang[1]) else None
     first = text[_end_of(_LEADING, text) :]
     suspect = _suspect(first)
     if suspect is None:
         return None
     if suspect == "shell" and _is_all_commands(start):
         return "shell"
+    if suspect == "python" and _is_all_prints(start):
+        return "python"
     return None if parses() else suspect
 
 
@@ -107,10 +118,15 @@ def _is_all_commands(text: str) -> bool:
     return all(_is_spaced_command(line) for line in lines)
 
 
+def _is_all_prints(text: str) -> bool:
+    lines = [line.strip() for line in text[:2000].splitlines() if line.strip()]
+    return len(text) <= 2000 and all(_PRINT.fullmatch(line) or line.startswith("#") for line in lines)
+
+
 def _is_spaced_command(line: str) -> bool:
-    parts = _SEPARATOR.split(line)
+    parts = _SEPARATOR.split(line.rstrip("; \t"))
     if len(parts) == 1:
-        return _SPACED_COMMAND.fullmatch(line) is not None
+        return (_SPACED_COMMAND.fullmatch(line) or _BARE_COMMAND.fullmatch(parts[0])) is not None
     return all(_ANY_COMMAND.fullmatch(part) for part in parts)
 
 
