@@ -137,8 +137,10 @@ def test_an_error_is_reported_where_the_text_as_sent_has_it(text: str, line: int
 
 
 REFUSED = [
-    ("let x: = 1;", 1, 6),
-    ("const a = 1;\nconst b: number = ;\n", 2, 17),
+    ("let x: = 1;", 1, 8),
+    ("const a = 1;\nconst b: number = ;\n", 2, 19),
+    ("let x: number =\n\n\n;", 4, 1),
+    ("let x: number = 1;\nconst y = /abc", 2, 11),
     ("function f( {", 1, 14),
     ("interface {\n}", 1, 1),
     ("return 1 +;", 1, 11),
@@ -169,6 +171,21 @@ def test_a_decorator_is_refused_because_the_engine_has_none() -> None:
         2,
         3,
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [("class A { accessor x = 1 }", 11), ("class A { static accessor x: number = 1 }", 18)],
+)
+def test_an_auto_accessor_is_refused_with_what_to_write_instead(text: str, column: int) -> None:
+    with pytest.raises(SourceError, match="write a field, or a getter and a setter") as refused:
+        prepare(text, "typescript")
+    assert (refused.value.code, refused.value.column) == ("typescript_transform_failed", column)
+
+
+def test_a_member_that_is_called_accessor_is_none() -> None:
+    for member in ("accessor = 4", "accessor: number = 4", "static accessor = 4", "accessor() { return 4 }"):
+        prepare(f"class A {{ {member} }}", "typescript")
 
 
 def test_a_return_survives_the_reprinting() -> None:

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 _SPACE_AND_COMMENTS = re.compile(rb"(?:\s|\xc2\xa0|\xef\xbb\xbf|//[^\n\r]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+")
 _STATEMENT_LIKE = (b"{", b"function", b"class", b"async", b"let")
+# After one of these something has to come: where it does not, what stands there instead is the mistake.
+_WANT_MORE = frozenset(
+    {"=", ":", "=>", "?", ".", "&&", "||", "??", "+", "-", "*", "/", "%", "<", ">", "|", "&"}
+)
 # An expression here cannot be taken for the start of a statement or block.
 _SAFE_PLACES = frozenset(
     {"arguments", "array", "as_expression", "assignment_expression", "pair", "parenthesized_expression"}
@@ -90,7 +94,18 @@ class Eraser:
             inner = next((child for child in node.children if child.has_error), None)
         if inner is None:
             return Untrusted(node.start_byte)
-        return Untrusted(self.next_code(inner.start_byte)[0])
+        return Untrusted(self._unexpected(inner))
+
+    def _unexpected(self, error: Node) -> int:
+        """Where the token is that does not fit, for an error or a missing token of the parser."""
+        last = error.child(error.child_count - 1) if error.child_count else None
+        if last is not None and last.type == "regex_pattern":
+            return last.start_byte - 1  # a regular expression without an end: its first slash
+        if last is not None and error.child_count == 1 and last.type in _WANT_MORE:
+            following = self.next_code(last.end_byte)[0]
+            if following < len(self.source):
+                return following
+        return self.next_code(error.start_byte)[0]
 
     def _is_harmless(self, node: Node) -> bool:
         """A token the parser missed where a line break stands for it, or before a tagged template."""
@@ -218,6 +233,7 @@ def _member(eraser: Eraser, node: Node) -> bool:
     edits = eraser.edits
     children = node.children
     kinds = {child.type for child in children}
+    _refuse_auto_accessor(eraser, node)
     if node.type == "public_field_definition" and not kinds.isdisjoint({"declare", "abstract"}):
         return _blank_statement(eraser, node)
     after_name = None
@@ -265,6 +281,20 @@ def _tagged_generic(eraser: Eraser, node: Node) -> bool:
             eraser.skip(argument)
         eraser.edits.blank(inner.start_byte, outer.end_byte)
     return True
+
+
+def _refuse_auto_accessor(eraser: Eraser, node: Node) -> None:
+    name = node.child_by_field_name("name") if node.type == "public_field_definition" else None
+    place = next((child for child in node.children if child.type == "accessor"), None)
+    if place is not None and place.next_sibling != name:
+        place = None  # a field of that name
+    if name is not None and eraser.source[name.start_byte : name.end_byte] == b"accessor":
+        # `static accessor x`: the parser takes the keyword for the name
+        place = name if name.next_sibling is not None and name.next_sibling.is_error else None
+    if name is None or place is None:
+        return
+    message = "Auto-accessors (`accessor x`) are not supported: write a field, or a getter and a setter."
+    raise refusal_at("typescript_transform_failed", message, eraser.source, place.start_byte)
 
 
 def _decorator(eraser: Eraser, node: Node) -> bool:
