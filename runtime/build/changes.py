@@ -1,7 +1,7 @@
 """What is changed in the engine's source before it is compiled: as little as possible, each with its reason.
 
-A change replaces text that occurs exactly once. The source is pinned by hash, so a change that does not fit is
-one that a new version of the engine has to be read for. Called by make_image.py and sanitize.py.
+A change replaces text that occurs exactly once. The source is pinned by hash, so one that does not fit means
+that a new version of the engine has to be read for it. Called by make_image.py and sanitize.py.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ class Change:
 
 CHANGED_FILE = "quickjs.c"
 
-# An error is placed by the last location that was emitted before the instruction that threw it. The engine emits
-# the location of a call before its arguments, and takes it from the first of them: `f(g(x))` with an `f` that is no
-# function pointed into `g(x)`. Here it is taken at the parenthesis, where the column is still that of the name that
-# is called, and is emitted again behind the arguments.
+# An error is placed by the last location that was emitted before the instruction that threw it. The engine
+# emits the location of a call before its arguments, and takes it from the first of them: `f(g(x))` with an `f`
+# that is no function pointed into `g(x)`. Here it is taken at the parenthesis, where the column is still that of
+# the name that is called, and is emitted again behind the arguments.
 CALL_SITES = (
     Change(
         """        JSFunctionDef *fd = s->cur_func;

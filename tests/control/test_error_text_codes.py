@@ -123,7 +123,14 @@ def test_a_thrown_undefined_is_called_so() -> None:
 def test_the_errors_behind_an_error_are_told_once_each_and_a_few_at_most() -> None:
     error = wire.ThrownError("AggregateError")
     same = wire.Cause("ToolError", "the disk is full")
-    causes = (wire.Cause("AggregateError"), same, same, wire.Cause(None, "x" * 1500), wire.Cause("A", "b"), same)
+    causes = (
+        wire.Cause("AggregateError"),
+        same,
+        same,
+        wire.Cause(None, "x" * 1500),
+        wire.Cause("A", "b"),
+        same,
+    )
     failure = wire.Failure("exception", tool=True, error=error, causes=(*causes, wire.Cause("Last", "never")))
     assert explain(failure).text == (
         "AggregateError\n"

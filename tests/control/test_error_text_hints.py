@@ -115,7 +115,10 @@ def test_the_globals_that_hints_list_exist_in_the_guest() -> None:
         ("MCP.githab.createIssue({})", "There is no `MCP.githab`. MCP has `MCP.github`."),
         ("MCP.github.createIssue({})", "`await API.read('mcp/github.d.ts')` shows what `MCP.github` has."),
         ("const o = {a: 1}; o.a.b()", "`o.a.b` is not a function."),
-        ("tools.ecko({\n  value: { at: new Date().toISOString() },\n})", "There is no `tools.ecko`. Did you mean"),
+        (
+            "tools.ecko({\n  value: { at: new Date().toISOString() },\n})",
+            "There is no `tools.ecko`. Did you mean",
+        ),
         ("await Promise.all([tools.ehco(JSON.parse('{}'))])", "There is no `tools.ehco`. Did you mean"),
         ("const f = undefined;\nreturn f(Math.max(1, 2))", "`f` is not a function."),
         ("const f = 1; f (Math.max(1, 2))", "`f` is not a function."),

@@ -218,7 +218,9 @@ def test_a_thrown_undefined_is_not_taken_for_null() -> None:
         ("try { await tools.call('fail') } catch (cause) { throw new Error('a', { cause }) }", ["ToolError refused"]),
     ],
 )  # fmt: skip
-def test_the_errors_behind_a_thrown_one_are_told_up_to_five_without_running_code(program: str, causes: list[str]) -> None:
+def test_the_errors_behind_a_thrown_one_are_told_up_to_five_without_running_code(
+    program: str, causes: list[str]
+) -> None:
     told = run(program, TOOLS).failure["causes"]
     assert [f"{cause['name']} {cause['message']}" for cause in told] == causes
 
