@@ -21,9 +21,9 @@ class Change:
 CHANGED_FILE = "quickjs.c"
 
 # An error is placed by the last location that was emitted before the instruction that threw it. The engine
-# emits the location of a call before its arguments, and takes it from the first of them: `f(g(x))` with an `f`
-# that is no function pointed into `g(x)`. Here it is taken at the parenthesis, where the column is still that of
-# the name that is called, and is emitted again behind the arguments.
+# emits the location of a call before its arguments, and takes it from the first of them: `f(g(x))` with an
+# `f` that is no function pointed into `g(x)`. Here it is taken at the parenthesis, where the column is still
+# that of the name that is called, and is emitted again behind the arguments.
 CALL_SITES = (
     Change(
         """        JSFunctionDef *fd = s->cur_func;

@@ -6,7 +6,7 @@ import json
 
 import pytest
 from codemode_runtime.guest import Done, Failed, Idle, Stopped
-from codemode_runtime.shapes import Limits, Settlement, Stop
+from codemode_runtime.shapes import MAX_OUTPUT_ITEMS, Limits, Settlement, Stop
 from codemode_runtime.worker import MAX_MESSAGES
 
 from tests.runtime.guest_harness import Watched, always, echo, new_guest, run
@@ -68,13 +68,19 @@ def test_going_over_the_heap_ends_the_guest_and_cannot_be_caught(bomb: str) -> N
 
 
 @pytest.mark.parametrize(
-    "flood", ["clearTimeout(setTimeout(() => 1))", "text('')", "json(1)", "console.log()"]
+    ("flood", "reason"),
+    [
+        ("clearTimeout(setTimeout(() => 1))", Stop.MESSAGES),
+        ("text('')", Stop.OUTPUT),
+        ("json(1)", Stop.OUTPUT),
+        ("console.log()", Stop.OUTPUT),
+    ],
 )
-def test_more_messages_than_may_cross_end_the_guest_and_cannot_be_caught(flood: str) -> None:
+def test_more_messages_than_may_cross_end_the_guest_and_cannot_be_caught(flood: str, reason: Stop) -> None:
     ran = run(f"for (;;) try {{ {flood} }} catch {{}}")
     assert isinstance(ran.outcome, Stopped)
-    assert ran.outcome.reason == Stop.MESSAGES
-    assert len(ran.messages) == MAX_MESSAGES
+    assert ran.outcome.reason == reason
+    assert len(ran.messages) == MAX_MESSAGES == MAX_OUTPUT_ITEMS
 
 
 def test_a_heap_that_was_freed_can_be_used_again() -> None:

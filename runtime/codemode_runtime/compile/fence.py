@@ -30,7 +30,7 @@ _INLINE_CODE = re.compile(r"`[^`\n]*+`")
 class Fenced:
     """A program inside a fence: `code` is the whole text with everything but the program blanked.
 
-    `stray` is what comes before a fence that opens nothing: the program, if only a fence's end was left on it.
+    `stray` is what comes before a fence that opens nothing: the program, if only the end of one was left on.
     """
 
     code: str
