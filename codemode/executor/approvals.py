@@ -6,6 +6,7 @@ different actions never share one, and an approval cannot be used for arguments 
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import inspect
 import logging
@@ -15,6 +16,7 @@ from typing import Any
 import msgspec
 
 from codemode.executor.calls import ApprovalRequest, Decision
+from codemode.executor.host_code import ends_the_task
 from codemode.tools import CallContext, Tool
 
 _log = logging.getLogger("codemode.approvals")
@@ -51,10 +53,13 @@ async def ask(approve: Approve | None, request: ApprovalRequest) -> Decision | N
     """None if nobody has decided yet. An approver that fails has not approved."""
     if approve is None:
         return None
+    task = asyncio.current_task()
     try:
         answer = approve(request)
         answer = await answer if inspect.isawaitable(answer) else answer
-    except Exception:
+    except BaseException as error:
+        if ends_the_task(error, task):
+            raise
         _log.exception("the approval handler failed for %s", request.tool_id)
         return Decision(False, "the approval handler failed")
     match answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
@@ -10,6 +11,7 @@ from typing import Literal, cast
 from msgspec import Struct
 
 from codemode.executor.calls import CallRequest, CallResult, Failed, NeedsApproval, Ok, Via
+from codemode.executor.host_code import ends_the_task
 
 _log = logging.getLogger("codemode.audit")
 
@@ -76,9 +78,12 @@ async def record(audit: Audit | None, event: AuditEvent) -> None:
     """A log that cannot be written does not undo the call; it is reported through logging."""
     if audit is None:
         return
+    task = asyncio.current_task()
     try:
         answer = audit(event)
         if inspect.isawaitable(answer):
             await answer
-    except Exception:
+    except BaseException as error:
+        if ends_the_task(error, task):
+            raise
         _log.exception("the audit handler failed for %s", event.tool)

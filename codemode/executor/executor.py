@@ -27,7 +27,9 @@ from codemode.executor.calls import (
     Failed,
     NeedsApproval,
 )
+from codemode.executor.failures import failure_of
 from codemode.executor.hooks import AfterToolCall, BeforeToolCall, HookChain, Verdict
+from codemode.executor.host_code import ends_the_task
 from codemode.executor.reporting import Reporter
 from codemode.executor.running import Gates, run_tool
 from codemode.executor.validation import refuse_arguments
@@ -38,6 +40,9 @@ _log = logging.getLogger("codemode.executor")
 _MAX_RESULT_BYTES = 8 << 20
 _LONGEST_NAME = 120
 _BROKEN = Failed("tool_error", "InternalError", "the call failed inside the engine")
+_CANCELLED = Failed("aborted", "Aborted", "the call was cancelled")
+# How long a cancelled task waits to see whether its loop goes on, before whoever asked for the call is told.
+_AFTERLIFE_SECONDS = 1.0
 
 
 class Executor:
@@ -95,7 +100,12 @@ class Executor:
         self, request: CallRequest, decided: tuple[ApprovalRequest, Decision] | None
     ) -> CallResult:
         ended: asyncio.Future[CallResult] = asyncio.get_running_loop().create_future()
-        calling = self.start(request, lambda _, result: ended.set_result(result), decided)
+
+        def tell(_: Calling, result: CallResult) -> None:
+            if not ended.done():  # whoever waits may have been cancelled in this very turn of the loop
+                ended.set_result(result)
+
+        calling = self.start(request, tell, decided)
         try:
             return await ended
         except asyncio.CancelledError:
@@ -113,17 +123,30 @@ class Executor:
                 result = step if isinstance(step, Failed) else await step
             else:
                 result = await self._audited(request, calling, decided)
-        except Exception:  # what a tool or hook does is a result: this failure is ours
+        except BaseException as error:
+            if ends_the_task(error, calling.task):
+                self._tell_end(error, calling)
+                raise
+            # what a tool or hook does is a result: this failure is ours
             _log.exception("the executor failed on %s", calling.name)
             result = _BROKEN
         calling.tell(result)
+
+    def _tell_end(self, error: BaseException, calling: Calling) -> None:
+        """Nobody hears it if the call was stopped."""
+        if isinstance(error, KeyboardInterrupt):
+            calling.tell(failure_of(error))
+        elif isinstance(error, asyncio.CancelledError) and not calling.is_over:
+            # Somebody else cancelled the task, maybe the tool itself. A loop that ends cancels all its tasks:
+            # then the call counts as interrupted, and may run again after a restart.
+            asyncio.get_running_loop().call_later(_AFTERLIFE_SECONDS, calling.tell, _CANCELLED)
 
     async def _audited(
         self, request: CallRequest, calling: Calling, decided: tuple[ApprovalRequest, Decision] | None
     ) -> CallResult:
         started_at_ms, begun = time.time_ns() // 1_000_000, time.perf_counter()
         tool = self._find(request)
-        result: CallResult = Failed("aborted", "Aborted", "the call was cancelled")
+        result: CallResult = _CANCELLED
         try:
             step = self._step(request, calling, decided)
             result = step if isinstance(step, Failed) else await step
@@ -148,7 +171,9 @@ class Executor:
             return tool
         try:
             return tool if self._permit(tool, request.context) else None
-        except Exception:  # a rule that cannot be asked has not allowed it
+        except BaseException as error:  # a rule that cannot be asked has not allowed it
+            if ends_the_task(error, asyncio.current_task()):
+                raise
             _log.exception("the live rule failed for %s", tool.id)
             return None
 

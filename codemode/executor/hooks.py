@@ -7,6 +7,7 @@ A hook that fails, or answers what is no answer, blocks the call: a rule that ca
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import inspect
 import logging
@@ -17,6 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codemode.executor.calls import CallResult
+from codemode.executor.host_code import ends_the_task
 from codemode.tools import CallContext
 
 _log = logging.getLogger("codemode.hooks")
@@ -96,13 +98,17 @@ class HookChain:
         return bool(self._after)
 
     async def before(self, event: BeforeToolCall) -> Verdict:
+        """Raises nothing but what ends the task it is called in."""
         verdict = Verdict(event.arguments)
+        task = asyncio.current_task()
         for hook in self._before:
-            own = replace(event, arguments=copy.deepcopy(verdict.arguments))
             try:
-                answer = hook(own)
+                # the one before may have put in what cannot be copied
+                answer = hook(replace(event, arguments=copy.deepcopy(verdict.arguments)))
                 answer = await answer if inspect.isawaitable(answer) else answer
-            except Exception:
+            except BaseException as error:
+                if ends_the_task(error, task):
+                    raise
                 _log.exception("before_tool_call failed for %s", event.tool)
                 return replace(verdict, blocked="a rule of the host could not be asked")
             match answer:
@@ -121,10 +127,13 @@ class HookChain:
 
     async def after(self, event: AfterToolCall) -> None:
         """They look on. What has happened has happened: a failure here is logged and changes nothing."""
+        task = asyncio.current_task()
         for hook in self._after:
             try:
                 answer = hook(event)
                 if inspect.isawaitable(answer):
                     await answer
-            except Exception:
+            except BaseException as error:
+                if ends_the_task(error, task):
+                    raise
                 _log.exception("after_tool_call failed for %s", event.tool)

@@ -9,7 +9,8 @@ from typing import Any
 from codemode.executor.calling import GRACE_SECONDS, Calling, leave_behind
 from codemode.executor.calls import CallResult, Failed, Ok
 from codemode.executor.failures import failure_of
-from codemode.tools import CallContext, Tool, ToolError
+from codemode.executor.host_code import ends_the_task
+from codemode.tools import CallContext, Tool
 from codemode.tools.results import NotJson, encode_result
 
 _log = logging.getLogger("codemode.executor")
@@ -43,16 +44,16 @@ async def run_tool(
         clock = _Clock(tool, calling)
         try:
             value = await tool.run(arguments, context)
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as stop:
             if clock.has_expired:
                 return clock.failure
-            if _is_cancelled(calling):
+            if ends_the_task(stop, calling.task):
                 calling.abort.set()
                 raise
             return Failed("tool_error", "CancelledError", f"{tool.name} cancelled itself")
-        except SystemExit:  # asyncio would end the host with it
-            return failure_of(ToolError("the tool tried to end the process", name="SystemExit"))
-        except Exception as error:
+        except BaseException as error:
+            if ends_the_task(error, calling.task):
+                raise
             _log.debug("%s failed", tool.id, exc_info=error)
             return clock.failure if clock.has_expired else failure_of(error)
         finally:
@@ -94,10 +95,6 @@ class _Clock:
     def _give_up(self) -> None:
         leave_behind(self._calling)
         self._calling.tell(self.failure)
-
-
-def _is_cancelled(calling: Calling) -> bool:
-    return calling.task is not None and calling.task.cancelling() > 0
 
 
 def _encoded(tool: Tool, value: Any, max_result_bytes: int) -> CallResult:

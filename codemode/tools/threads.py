@@ -33,8 +33,10 @@ async def call_in_thread(name: str, function: Callable[[], T]) -> T:
     def work() -> None:
         try:
             post, outcome = done.set_result, variables.run(function)
-        except StopIteration as error:  # a future cannot carry it
-            post, outcome = done.set_exception, RuntimeError(f"StopIteration: {error}")
+        except (StopIteration, GeneratorExit, KeyboardInterrupt) as error:
+            # the first a future cannot carry, the others would end the coroutine or the loop that gets them
+            told = f"{type(error).__name__}: {error}"
+            post, outcome = done.set_exception, RuntimeError(told.removesuffix(": "))
         except BaseException as error:
             post, outcome = done.set_exception, error
         try:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +18,10 @@ from tests.control.tool_samples import make, takes
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
 Before = Callable[[BeforeToolCall], Any]
+
+
+class Panic(BaseException):
+    """No Exception, as bindings to other languages raise it."""
 
 
 class Rule:
@@ -43,7 +49,7 @@ def allow(_: BeforeToolCall) -> None:
 
 def giving(answer: Any) -> Before:
     def answer_or_raise(_: BeforeToolCall) -> Any:
-        if isinstance(answer, Exception):
+        if isinstance(answer, BaseException):
             raise answer
         return answer
 
@@ -192,6 +198,9 @@ def test_a_program_that_no_rule_let_through_does_not_run() -> None:
             "A rule of the host wants an approval for exec, which nobody can give.",
         ),
         (RuntimeError("the rule book is on fire"), "aborted", unasked),
+        (Panic("the rule book is on fire"), "aborted", unasked),
+        (asyncio.CancelledError(), "aborted", unasked),
+        (SystemExit(3), "aborted", unasked),
         ("yes", "aborted", unasked),
         (
             Rewrite({"code": " "}),
@@ -221,7 +230,7 @@ def test_a_rule_that_cannot_be_asked_allows_no_call() -> None:
     async def scenario() -> None:
         rule = Rule(allow)
         async with engine(hooks=rule) as made:
-            for answer in (RuntimeError("the rule book is on fire"), True):
+            for answer in (RuntimeError("on fire"), Panic("on fire"), asyncio.CancelledError(), True):
                 rule.answer = giving(answer)
                 program = "return await tools.echo({ value: 1 }).catch((e) => [e.code, e.message])"
                 result = await made.exec(program)
@@ -234,14 +243,35 @@ def test_a_rule_that_cannot_be_asked_allows_no_call() -> None:
     run(scenario)
 
 
-def test_an_after_hook_that_breaks_changes_no_result() -> None:
+@pytest.mark.parametrize("kind", [RuntimeError, Panic, asyncio.CancelledError, SystemExit])
+def test_an_after_hook_that_breaks_changes_no_result(kind: type[BaseException]) -> None:
     class Broken:
         async def after_tool_call(self, event: AfterToolCall) -> None:
-            raise RuntimeError(event.tool)
+            raise kind(event.tool)
 
     async def scenario() -> None:
         async with engine(hooks=Broken()) as made:
             assert value_of(await made.exec("return await tools.echo({ value: 1 })")) == 1
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("kind", ["before", "after"])
+def test_a_caller_that_is_cancelled_while_a_hook_of_exec_thinks_stays_cancelled(kind: str) -> None:
+    async def scenario() -> None:
+        thinking = asyncio.Event()
+
+        async def think(_: object) -> None:
+            thinking.set()
+            await asyncio.Event().wait()
+
+        async with engine(hooks=SimpleNamespace(**{f"{kind}_tool_call": think})) as made:
+            calling = asyncio.create_task(made.exec("return 1"))
+            await thinking.wait()
+            calling.cancel()
+            await asyncio.wait({calling})
+            assert calling.cancelled()
+            assert await made.runs() == []
 
     run(scenario)
 

@@ -203,6 +203,25 @@ def test_no_path_and_no_traceback_of_the_host_crosses() -> None:
     run(scenario)
 
 
+def test_a_program_can_catch_whatever_its_tool_raised() -> None:
+    class Panic(BaseException):
+        """No Exception, as bindings to other languages raise it."""
+
+    @tool
+    async def pump() -> None:
+        """Burns."""
+        raise Panic("the pump is on fire")
+
+    async def scenario() -> None:
+        async with engine([pump, echo]) as made:
+            program = "return [await tools.pump({}).catch((e) => [e.name, e.code, e.message]), await tools.echo({ value: 1 })]"
+            result = await made.exec(program)
+            assert value_of(result) == [["Panic", "tool_error", "the pump is on fire"], 1]
+            assert statuses(result) == [("pump", "error"), ("echo", "ok")]
+
+    run(scenario)
+
+
 def test_each_run_sees_its_own_tools_beside_the_engine_s() -> None:
     @tool(source="client", owner="app")
     async def pick() -> str:
