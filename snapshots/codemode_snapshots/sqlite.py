@@ -1,9 +1,9 @@
 """The durable store: one SQLite file, shared by any number of processes.
 
 Death of the process (kill -9 included) loses nothing that a method returned. A power loss may take the last
-commits, which only ever turns a run into an absent or interrupted one. Two steps wait for the disk, because
-losing them would bring something back: a claim (the run would be resumed twice) and ending a run that is not
-claimed (it was aborted).
+commits, which only ever turns a run into an absent or interrupted one. Three steps wait for the disk, because
+losing them would bring something back: a claim (the run would be resumed twice), ending a run that is not
+claimed (it was aborted), and a decision (somebody would be asked again about a call that may have run).
 """
 
 import contextlib
@@ -154,7 +154,7 @@ class SqliteStore:
         if not is_bindable(run_id):
             return False
         key = (settlement.kind, settlement.call_id)
-        with self._writing():
+        with self._writing(durable=settlement.kind == "decision"):
             row = self._one("SELECT id FROM runs WHERE run_id = ?", run_id)
             if row is None:
                 return False

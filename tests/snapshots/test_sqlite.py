@@ -16,6 +16,7 @@ from codemode_snapshots import (
     Totals,
     unseal,
 )
+from codemode_snapshots.journal import SettlementKind
 from codemode_snapshots.sqlite import SqliteStore
 from codemode_snapshots.sqlite_file import open_database
 
@@ -49,6 +50,30 @@ def test_what_was_saved_is_there_after_reopening(file: Path) -> None:
     assert outcome.snapshot == sealed()
     assert outcome.settlements == (Settlement(1, "call", "c-1", b"{}"),)
     second.close()
+
+
+def test_a_decision_is_on_the_disk_before_anybody_acts_on_it(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statements: list[str] = []
+
+    def opened(path: Path) -> sqlite3.Connection:
+        connection = open_database(path)
+        connection.set_trace_callback(statements.append)
+        return connection
+
+    monkeypatch.setattr(codemode_snapshots.sqlite, "open_database", opened)
+    store = SqliteStore(file)
+    store.save(snapshot(), OURS)
+
+    def commits_with(kind: SettlementKind) -> list[str]:
+        statements.clear()
+        store.record_settlement("run-1", Settlement(1, kind, "c-1", b"{}"))
+        return [line for line in statements if line.startswith(("PRAGMA sync", "COMMIT"))]
+
+    assert commits_with("call") == ["COMMIT"]
+    assert commits_with("decision") == ["PRAGMA synchronous=FULL", "COMMIT", "PRAGMA synchronous=NORMAL"]
+    store.close()
 
 
 def test_the_file_and_its_companions_are_private(file: Path) -> None:
