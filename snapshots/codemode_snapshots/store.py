@@ -27,7 +27,9 @@ class StoreLimits(msgspec.Struct, frozen=True):
     max_total_bytes: int = 1024 * 1024 * 1024
     max_tombstones: int = 1_000
     tombstone_ttl_ms: int = 3_600_000
-    longest_ttl_ms: int = 86_400_000
+    # A day, the longest lifetime that can be configured, and an hour: a clock that is put right goes back a
+    # little, and the newest run must not be taken for one from a wrong year.
+    longest_ttl_ms: int = 90_000_000
     stuck_claim_ms: int = 600_000
 
 

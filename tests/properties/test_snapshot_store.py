@@ -27,8 +27,9 @@ from codemode_snapshots import (
     Tombstone,
     Totals,
 )
+from codemode_snapshots.retention import is_expired
 from codemode_snapshots.sqlite import SqliteStore
-from hypothesis import settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -37,6 +38,8 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+
+from codemode.config import load_config
 
 LIMITS = StoreLimits(
     max_snapshot_bytes=50,
@@ -306,3 +309,13 @@ def test_the_sqlite_store_equals_a_dict_across_reopening_and_crashes() -> None:
         DurableStoreMachine,
         settings=settings(max_examples=60, stateful_step_count=40, deadline=None),
     )
+
+
+@given(seconds=st.integers(), back_ms=st.integers(0, 3_600_000))
+@example(seconds=86_400, back_ms=1_000)
+def test_no_lifetime_that_can_be_configured_ends_by_a_clock_that_goes_back_an_hour(
+    seconds: int, back_ms: int
+) -> None:
+    config = load_config({"enabled": True, "snapshotTtlSeconds": seconds})
+    now_ms = 1_800_000_000_000
+    assert not is_expired(now_ms + config.snapshot_ttl_seconds * 1000, StoreLimits(), now_ms - back_ms)

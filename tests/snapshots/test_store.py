@@ -266,6 +266,14 @@ def test_a_clock_set_back_does_not_keep_snapshots_for_longer_than_the_longest_li
     assert store.expire(NOW - 1) == [Tombstone("run-1", SCOPE, "expired", NOW - 1)]
 
 
+def test_a_run_with_the_longest_lifetime_survives_a_clock_that_goes_back_a_little(
+    store: SnapshotStore,
+) -> None:
+    store.save(snapshot(ttl_ms=86_400_000), OURS)
+    assert store.expire(NOW - 1_000) == []
+    assert isinstance(store.claim("run-1", OURS, now_ms=NOW - 1_000), Claimed)
+
+
 def test_recovery_ends_what_dead_owners_were_resuming_and_nothing_else(store: SnapshotStore) -> None:
     for run_id in ("dead", "alive", "idle"):
         store.save(snapshot(run_id), THEIRS)
