@@ -69,9 +69,9 @@ class MemoryStore:
     def claim(
         self, run_id: str, owner: Owner, *, now_ms: int, saved_by: Owner | None = None
     ) -> Claimed | NotClaimed:
-        run = self._runs.get(run_id)
+        run = self._find(run_id)
         if run is None:
-            stone = self._tombstones.get(run_id)
+            stone = self._stone(run_id)
             return NotClaimed("unknown", None) if stone is None else NotClaimed(stone.ending, stone.scope)
         if run.claimed_by is not None or saved_by not in (None, run.saved_by):
             return NotClaimed("busy", run.label.scope)
@@ -84,14 +84,14 @@ class MemoryStore:
         return Claimed(Claim(run_id, owner, run.claims), Snapshot(run.label, run.envelope), in_order)
 
     def peek(self, run_id: str) -> Snapshot | None:
-        run = self._runs.get(run_id)
+        run = self._find(run_id)
         return None if run is None else Snapshot(run.label, run.envelope)
 
     def release(self, claim: Claim) -> None:
         _unclaim(self._held(claim))
 
     def delete(self, run_id: str, *, now_ms: int, leave: Ending | None = None) -> bool:
-        run = self._runs.get(run_id)
+        run = self._find(run_id)
         if run is None:
             return False
         if leave is None:
@@ -101,8 +101,8 @@ class MemoryStore:
         return True
 
     def lookup(self, run_id: str) -> RunMeta | Tombstone | None:
-        run = self._runs.get(run_id)
-        return self._tombstones.get(run_id) if run is None else _meta(run)
+        run = self._find(run_id)
+        return self._stone(run_id) if run is None else _meta(run)
 
     def list_runs(self, *, agent: str | None = None, session: str | None = None) -> list[RunMeta]:
         metas = [
@@ -124,7 +124,7 @@ class MemoryStore:
         return Totals(len(self._runs), self._total_bytes)
 
     def record_settlement(self, run_id: str, settlement: Settlement) -> bool:
-        run = self._runs.get(run_id)
+        run = self._find(run_id)
         if run is None:
             return False
         if any(
@@ -151,6 +151,12 @@ class MemoryStore:
         self._runs.clear()
         self._tombstones.clear()
         self._total_bytes = 0
+
+    def _find(self, run_id: object) -> _Run | None:
+        return self._runs.get(run_id) if isinstance(run_id, str) else None  # a list cannot even be looked up
+
+    def _stone(self, run_id: object) -> Tombstone | None:
+        return self._tombstones.get(run_id) if isinstance(run_id, str) else None
 
     def _held(self, claim: Claim) -> _Run:
         run = self._runs.get(claim.run_id)

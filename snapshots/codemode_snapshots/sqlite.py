@@ -124,7 +124,7 @@ class SqliteStore:
             return self._find(run_id)
 
     def list_runs(self, *, agent: str | None = None, session: str | None = None) -> list[RunMeta]:
-        if not is_bindable((agent or "") + (session or "")):
+        if not all(given is None or is_bindable(given) for given in (agent, session)):
             return []
         query = (
             SELECT_RUNS + " WHERE agent = coalesce(?, agent) AND session = coalesce(?, session)"

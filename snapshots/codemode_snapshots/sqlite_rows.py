@@ -91,8 +91,11 @@ def scope_values(scope: Scope) -> tuple[str, str, str, str]:
     return scope.agent, scope.session, scope.agent_run, scope.tool_call
 
 
-def is_bindable(text: str) -> bool:
-    """Ids come from a model: a lone surrogate in one is an unknown id, not an error of SQLite."""
+def is_bindable(text: object) -> bool:
+    """Ids come from a model: a lone surrogate in one, or no text at all, is an unknown id and no error of
+    SQLite, which would also take a number for the text of its digits."""
+    if not isinstance(text, str):
+        return False
     try:
         text.encode()
     except UnicodeEncodeError:

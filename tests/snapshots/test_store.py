@@ -1,5 +1,7 @@
 """What every SnapshotStore promises, run against the in-memory and the SQLite store alike."""
 
+from typing import Any
+
 import pytest
 from codemode_snapshots import (
     Claim,
@@ -86,6 +88,22 @@ def test_an_unknown_run_is_unknown_whatever_its_name(store: SnapshotStore, run_i
     assert store.delete(run_id, now_ms=NOW, leave="aborted") is False
     assert store.record_settlement(run_id, call(1, "c")) is False
     assert store.list_runs(session=run_id) == []
+
+
+@pytest.mark.parametrize("run_id", [None, 7, True, b"run-1", ["run-1"], {}, 1.5])
+def test_what_is_no_text_is_an_unknown_run(store: SnapshotStore, run_id: Any) -> None:
+    for name in ("run-1", "7", "1"):
+        own = label(name, scope=Scope(name, name, "turn-1", "call-1"))
+        store.save(Snapshot(own, b"body"), OURS)
+    assert store.claim(run_id, OURS, now_ms=NOW) == NotClaimed("unknown", None)
+    assert store.lookup(run_id) is None
+    assert store.peek(run_id) is None
+    assert store.delete(run_id, now_ms=NOW, leave="aborted") is False
+    assert store.record_settlement(run_id, call(1, "c")) is False
+    listed = [] if run_id is not None else store.list_runs()
+    assert store.list_runs(session=run_id) == listed
+    assert store.list_runs(agent=run_id) == listed
+    assert store.totals() == Totals(3, 12)
 
 
 def test_saving_with_a_claim_replaces_the_snapshot_and_ends_the_claim(store: SnapshotStore) -> None:
