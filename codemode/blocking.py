@@ -1,28 +1,81 @@
 """The engine for code without an event loop: the same names, each call blocking until its answer is there.
 
-A thin front: one thread with one event loop, in which an ordinary Engine lives.
+A thin front: one thread with one event loop, in which an ordinary Engine lives and every call is made.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import threading
-from collections.abc import Coroutine, Iterable, Mapping
-from typing import Any, TypeVar
+import weakref
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+import msgspec
 
 from codemode.contract import CodeModeResult
 from codemode.engine import Engine
+from codemode.events import Event, Subscription
+from codemode.loop_thread import LoopThread
+from codemode.surface import PreparedRun
+from codemode.tools import CallContext, Tool
 
+if TYPE_CHECKING:
+    from codemode.namespaces import Namespace
+
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
+def _front(
+    method: Callable[Concatenate[Engine, P], Coroutine[Any, Any, T]],
+    *,
+    needs_start: bool = False,
+    then: Callable[[BlockingEngine, T], T] | None = None,
+) -> Callable[Concatenate[BlockingEngine, P], T]:
+    """A method of Engine, with its parameters and its docstring, as one that blocks. Without `needs_start` it
+    is one that an engine answers which was never started."""
+
+    @functools.wraps(method)
+    def call(self: BlockingEngine, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        if needs_start:
+            self.thread.require_start()
+        found = self.thread.do(method(self.engine, *args, **kwargs))
+        return found if then is None else then(self, found)
+
+    return call
+
+
+def _reachable(self: BlockingEngine, made: PreparedRun) -> PreparedRun:
+    """The model's exec and wait run in the engine's loop, in whichever loop they are awaited."""
+
+    def hop(tool: Tool) -> Tool:
+        async def run(arguments: dict[str, Any], context: CallContext) -> Any:
+            async def here() -> Any:
+                return await tool.run(arguments, context)
+
+            return await asyncio.wrap_future(self.thread.begin(here()))
+
+        return replace(tool, run=run) if tool.control else tool
+
+    return msgspec.structs.replace(made, visible=tuple(hop(tool) for tool in made.visible))
+
+
 class BlockingEngine:
-    """`with BlockingEngine(...) as engine`; takes what Engine takes. Safe to call from several threads."""
+    """`with BlockingEngine(...) as engine`; takes what Engine takes. Safe to call from several threads.
+
+    Not from its own: an async tool, a hook or a handler that calls it gets a RuntimeError.
+    """
 
     def __init__(self, tools: Iterable[Any] = (), config: object = True, **options: Any) -> None:
         self.engine = Engine(tools, config, **options)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="codemode", daemon=True)
+        self.config = self.engine.config
+        self.settings = self.engine.settings
+        self.thread = LoopThread()
+        self._turn = threading.Lock()  # starting and closing, one after the other
 
     def __enter__(self) -> BlockingEngine:
         self.start()
@@ -31,54 +84,109 @@ class BlockingEngine:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __repr__(self) -> str:
+        return f"<Blocking{repr(self.engine)[1:]}"
+
     def start(self) -> None:
-        self._thread.start()
-        try:
-            self._do(self.engine.start())
-        except BaseException:
-            self._stop()
-            raise
+        """Raises what Engine.start raises, and RuntimeError for one that was started before."""
+        self.thread.refuse_itself()
+        with self._turn:
+            self.thread.start()
+            try:
+                self.thread.do(self.engine.start())
+            except BaseException:
+                self.thread.stop()
+                raise
 
     def close(self) -> None:
-        if self._thread.is_alive():
-            try:
-                self._do(self.engine.close())
-            finally:
-                self._stop()
+        """Whoever waits for a run gets `aborted`. Nothing happens to an engine that does not run."""
+        self.thread.refuse_itself()
+        with self._turn:
+            if self.thread.loop is not None:
+                try:
+                    self.thread.do(self.engine.close())
+                finally:
+                    self.thread.stop()
 
-    def exec(
-        self, given: str | Mapping[str, Any], language: str | None = None, **options: Any
-    ) -> CodeModeResult:
-        return self._do(self.engine.exec(given, language, **options))
+    prepare = _front(Engine.prepare, needs_start=True, then=_reachable)
+    exec = _front(Engine.exec)
+    wait = _front(Engine.wait)
+    approve = _front(Engine.approve)
+    deny = _front(Engine.deny)
+    abort = _front(Engine.abort)
+    abort_session = _front(Engine.abort_session)
+    expire = _front(Engine.expire, needs_start=True)
+    runs = _front(Engine.runs)
+    trajectory = _front(Engine.trajectory)
+    session_trajectory = _front(Engine.session_trajectory)
 
-    def wait(self, given: str | Mapping[str, Any], **options: Any) -> CodeModeResult:
-        return self._do(self.engine.wait(given, **options))
+    def stats(self) -> dict[str, Any]:
+        """Counts since the start, and what there is now."""
+        return self.thread.look(self.engine.stats)
 
-    def abort(self, run_id: str, **options: Any) -> bool:
-        return self._do(self.engine.abort(run_id, **options))
+    def health(self, *, probe: bool = False) -> dict[str, Any]:
+        """healthy, degraded or unavailable, and why: as far as it is known. With `probe`, everything is
+        tried first."""
+        if not probe:
+            return self.thread.look(lambda: dict(self.engine.health()))
 
-    def abort_session(self, session: str, **options: Any) -> int:
-        return self._do(self.engine.abort_session(session, **options))
+        async def probed() -> dict[str, Any]:
+            return dict(await self.engine.health())
 
-    def approve(self, run_id: str, approval_id: str, **options: Any) -> bool:
-        return self._do(self.engine.approve(run_id, approval_id, **options))
+        return self.thread.do(probed())
 
-    def deny(self, run_id: str, approval_id: str, **options: Any) -> bool:
-        return self._do(self.engine.deny(run_id, approval_id, **options))
+    def events(self, run_id: str | None = None) -> BlockingEvents:
+        """What happens from now on, in one run or in all. Ends with the run, or when the engine is closed."""
+        self.thread.require_start()
+        return BlockingEvents(self.thread, self.thread.look(lambda: self.engine.events(run_id)))
 
-    def _do(self, work: Coroutine[Any, Any, T]) -> T:
-        """An interrupted wait cancels what it waited for."""
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
-        try:
-            return future.result()
-        except BaseException:
-            future.cancel()
-            raise
+    def register_namespace(self, plugin_id: str, namespace: Namespace | Mapping[str, Any]) -> None:
+        self.thread.look(lambda: self.engine.register_namespace(plugin_id, namespace))
 
-    def _stop(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+    def clear_namespaces(self, plugin_id: str) -> int:
+        return self.thread.look(lambda: self.engine.clear_namespaces(plugin_id))
+
+
+class BlockingEvents:
+    """An iterator over events; made by BlockingEngine.events. Several threads may share it, each event then
+    goes to one of them."""
+
+    def __init__(self, thread: LoopThread, events: Subscription) -> None:
+        self.run_id = events.run_id
+        self._thread = thread
+        self._events = events
+        self._turn = threading.Lock()
+        # the hub's listeners must change in its own thread only, also when one is thrown away
+        weakref.finalize(self, _drop, thread.loop, events).atexit = False
+
+    @property
+    def dropped(self) -> int:
+        """Events that were lost because nobody read them in time."""
+        return self._events.dropped
+
+    def __iter__(self) -> BlockingEvents:
+        return self
+
+    def __next__(self) -> Event:
+        self._thread.refuse_itself()
+        with self._turn:
+            event = self._thread.do(self._next())
+        if event is None:
+            raise StopIteration
+        return event
+
+    async def _next(self) -> Event | None:
+        return await anext(self._events, None)
+
+    def close(self) -> None:
+        """Ends it, also for who waits for the next event. What is there already can still be read."""
+        self._thread.look(self._events.close)
+
+
+def _drop(loop: asyncio.AbstractEventLoop | None, events: Subscription) -> None:
+    with suppress(RuntimeError):  # the loop is closed, and its hub with it
+        if loop is not None:
+            loop.call_soon_threadsafe(events.close)
 
 
 def run(
@@ -87,12 +195,16 @@ def run(
     config: object = True,
     *,
     language: str | None = None,
+    session: str = "default",
     **options: Any,
 ) -> CodeModeResult:
     """One program, from start to end: goes on waiting while it waits for tools. An approval that is asked for
-    and that no `approve` handler answers ends it as `waiting`, since nobody else could."""
+    and that no `approve` handler answers ends it as `waiting`, since nobody else could.
+
+    `session` is what tools and hooks are told; `options` are those of Engine.
+    """
     with BlockingEngine(tools, config, **options) as engine:
-        result = engine.exec(program, language)
+        result = engine.exec(program, language, session=session)
         while result.status == "waiting" and result.reason != "approval":
-            result = engine.wait(result.run_id)
+            result = engine.wait(result.run_id, session=session)
         return result

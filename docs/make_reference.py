@@ -206,16 +206,26 @@ def _call(name: str, written: Function, known: Mapping[str, Any]) -> str:
     return f"{name}({ast.unparse(arguments)}){returns}"
 
 
-def _public(found: type) -> list[tuple[Function, type]]:
-    """Its methods and those it has from other classes of ours, each with the class that wrote it."""
-    methods: dict[str, tuple[Function, type]] = {}
+def _public(found: type) -> list[tuple[Function, Any]]:
+    """Its methods and those it has from other classes of ours, each with what was written in its module."""
+    methods: dict[str, tuple[Function, Any]] = {}
     for owner in (kind for kind in found.__mro__ if kind.__module__.startswith("codemode.")):
         written = _source(owner)
         assert isinstance(written, ast.ClassDef)
         for part in written.body:
             if isinstance(part, Function) and not part.name.startswith("_"):
                 methods.setdefault(part.name, (part, owner))
+            elif isinstance(part, ast.Assign) and isinstance(target := part.targets[0], ast.Name):
+                front = getattr(owner, target.id)
+                if inspect.isfunction(front) and not target.id.startswith("_"):
+                    methods.setdefault(target.id, (_blocking(_source(front)), inspect.unwrap(front)))
     return list(methods.values())
+
+
+def _blocking(written: Definition) -> ast.FunctionDef:
+    """A method that was made of an async one is written as that, and called without `await`."""
+    assert isinstance(written, ast.AsyncFunctionDef)
+    return ast.FunctionDef(written.name, written.args, written.body, [], written.returns, lineno=1)
 
 
 def _member(member: Function, owner: Any) -> str:

@@ -1,0 +1,124 @@
+"""A thread with an event loop of its own, which does the work of callers that have none and block for it.
+
+Any number of threads may give it work. Its own thread cannot wait for it, and is told so instead of standing
+still for ever. For the blocking front of the engine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future, wait
+from typing import Any, TypeVar
+
+from codemode.executor.calling import GRACE_SECONDS
+
+T = TypeVar("T")
+
+NOT_RUNNING = "This engine is not running: use it in a `with` block, or between start() and close()."
+_OWN_THREAD = (
+    "This was called in the engine's own thread, by an async tool, a hook or a handler: waiting here would "
+    "stop the very loop that has to answer. Make it a plain function, which gets a thread of its own, or "
+    "await the same method of `.engine`."
+)
+
+
+class LoopThread:
+    """Started once, stopped once. The context variables of whoever gives work are those it is done with."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()  # nobody gives work to a loop that is being stopped
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._under_way: set[Future[Any]] = set()
+        self._is_over = asyncio.Event()
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop | None:
+        """None before the start and after the end."""
+        return self._loop
+
+    @property
+    def is_current(self) -> bool:
+        return threading.current_thread() is self._thread
+
+    def refuse_itself(self) -> None:
+        """To be called before all that blocks, also a lock. Raises RuntimeError in the loop's own thread."""
+        if self.is_current:
+            raise RuntimeError(_OWN_THREAD)
+
+    def require_start(self) -> None:
+        """For what a closed engine can answer and one that never ran cannot. Raises RuntimeError."""
+        if self._thread is None:
+            raise RuntimeError(NOT_RUNNING)
+
+    def start(self) -> None:
+        with self._lock:
+            if self._thread is not None:
+                raise RuntimeError("This engine was started before: make a new one.")
+            self._loop = asyncio.new_event_loop()
+            self._thread = threading.Thread(
+                target=self._live, args=(self._loop,), name="codemode", daemon=True
+            )
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Whoever still waits for work gets its result, unless that takes too long."""
+        with self._lock:
+            loop, self._loop = self._loop, None
+        if loop is not None:
+            wait(list(self._under_way), GRACE_SECONDS)
+            loop.call_soon_threadsafe(self._is_over.set)
+        if self._thread is not None:
+            self._thread.join()
+
+    def begin(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        with self._lock:
+            if self._loop is None:
+                return _answered_at_once(work)
+            future = asyncio.run_coroutine_threadsafe(work, self._loop)
+            self._under_way.add(future)
+        future.add_done_callback(self._under_way.discard)
+        return future
+
+    def do(self, work: Coroutine[Any, Any, T]) -> T:
+        """An interrupted wait cancels what it waited for. Raises RuntimeError in the loop's own thread."""
+        if self.is_current:
+            work.close()  # or Python would complain that nobody awaited it
+            raise RuntimeError(_OWN_THREAD)
+        future = self.begin(work)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def look(self, function: Callable[[], T]) -> T:
+        """For what waits for nothing: done where nothing changes meanwhile. Also from its own thread."""
+        if self.is_current:
+            return function()
+
+        async def looking() -> T:
+            return function()
+
+        return self.do(looking())
+
+    def _live(self, loop: asyncio.AbstractEventLoop) -> None:
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(self._is_over.wait())
+
+
+def _answered_at_once(work: Coroutine[Any, Any, T]) -> Future[T]:
+    """Without a loop: an engine that is not open says so without waiting for anything."""
+    future: Future[T] = Future()
+    try:
+        work.send(None)
+    except StopIteration as done:
+        future.set_result(done.value)
+    except Exception as error:
+        future.set_exception(error)
+    else:
+        work.close()
+        future.set_exception(RuntimeError(NOT_RUNNING))
+    return future
