@@ -114,6 +114,14 @@ async def until(condition: Callable[[], object]) -> None:
             await asyncio.sleep(0.001)
 
 
+async def slept(made: Engine, ms: int) -> None:
+    """Returns when a program has slept so long: timers set before, and due before, have rung."""
+    result = await made.exec(f"await new Promise((wake) => setTimeout(wake, {ms}))", session="sleeper")
+    while isinstance(result, Waiting):
+        result = await made.wait(result.run_id, session="sleeper")
+    assert value_of(result) is None
+
+
 def value_of(result: CodeModeResult) -> Any:
     assert isinstance(result, Completed), result
     return result.value

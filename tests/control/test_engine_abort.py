@@ -244,6 +244,25 @@ def test_aborting_a_suspended_run_cancels_and_joins_its_calls() -> None:
     run(scenario)
 
 
+@pytest.mark.guarantee("aborted-runs-fail")
+@pytest.mark.parametrize("store", [None, "runs.sqlite"])
+def test_a_suspended_run_whose_session_was_aborted_is_aborted_for_the_next_wait(
+    store: str | None, tmp_path: Path
+) -> None:
+    desk = Desk()
+
+    async def scenario() -> None:
+        async with engine(desk.tools, store=tmp_path / store if store else None) as made:
+            result = waiting(await made.exec("tools.hold({ name: 'a' }); await yield_control()", session="s"))
+            await desk.asked("a")
+            assert await made.abort_session("s") == 1
+            failure_of(await made.wait(result.run_id, session="s"), "aborted")
+            failure_of(await made.wait(result.run_id, session="t"), "invalid_input")
+            await is_quiet(made, desk)
+
+    run(scenario)
+
+
 def test_aborting_one_session_leaves_the_others_alone() -> None:
     desk = Desk()
 

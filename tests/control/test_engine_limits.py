@@ -4,13 +4,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from codemode import Engine, tool
 from codemode.contract import CodeModeResult
-from tests.control.engine_harness import Desk, engine, failure_of, run, statuses, texts, value_of, waiting
+from codemode.workers import Worker
+from tests.control.engine_harness import (
+    Desk,
+    engine,
+    failure_of,
+    run,
+    slept,
+    statuses,
+    texts,
+    value_of,
+    waiting,
+)
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -260,10 +272,49 @@ def test_the_search_limits_are_the_configured_ones() -> None:
     run(scenario)
 
 
-def test_a_wait_has_one_budget_for_waiting_and_running_together() -> None:
+def test_a_wait_has_one_budget_for_waiting_and_running_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    desk, budgets, send = Desk(), list[int](), Worker.send_resume
+
+    def send_resume(worker: Worker, delta: Any, settled: Any, limits: Any, budget_ms: int, run: Any) -> None:
+        budgets.append(budget_ms)
+        send(worker, delta, settled, limits, budget_ms, run)
+
+    async def scenario() -> None:
+        async with engine(desk.tools, {"timeoutMs": 5000}) as made:
+            program = "const p = tools.hold({ name: 'a' }); await tools.pay({ amount: 1 }); return await p"
+            result = waiting(await made.exec(program), "approval")
+            monkeypatch.setattr(Worker, "send_resume", send_resume)
+            going_on = asyncio.create_task(made.wait(result.run_id))
+            await asyncio.sleep(0)  # it waits, and from here on another program lets 300 ms pass
+            await slept(made, 300)
+            desk.answer("a")
+            waiting(await going_on, "approval")
+            (budget_ms,) = budgets
+            assert 100 <= budget_ms <= 4700
+
+    run(scenario)
+
+
+def test_a_resumed_program_that_computes_until_its_budget_is_spent_is_a_timeout_with_its_output() -> None:
     async def scenario() -> None:
         async with engine(config={"timeoutMs": 300}) as made:
             result = waiting(await made.exec("await yield_control(); text('on'); for (;;);"))
             assert texts(failure_of(await made.wait(result.run_id), "timeout")) == ["on"]
+
+    run(scenario)
+
+
+@pytest.mark.guarantee("tools-are-stopped-and-joined")
+@pytest.mark.guarantee("ends-leave-nothing")
+def test_a_timeout_stops_and_joins_the_tools_that_are_running() -> None:
+    desk = Desk()
+
+    async def scenario() -> None:
+        async with engine(desk.tools, {"timeoutMs": 1000}) as made:
+            program = "tools.hold({ name: 'a' }); await tools.echo({}); text('on'); for (;;);"
+            result = failure_of(await made.exec(program), "timeout")
+            assert desk.started == desk.cancelled == desk.joined == ["a"]
+            assert statuses(result) == [("hold", "aborted"), ("echo", "ok")]
+            assert texts(result) == ["on"]
 
     run(scenario)

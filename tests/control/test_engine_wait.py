@@ -15,6 +15,7 @@ from tests.control.engine_harness import (
     engine,
     failure_of,
     run,
+    slept,
     statuses,
     texts,
     until,
@@ -191,8 +192,10 @@ def test_a_run_that_ended_can_not_be_waited_for() -> None:
 
 
 def test_timers_go_on_while_the_program_is_suspended() -> None:
+    """Set anew by the wait, they would outlive its budget."""
+
     async def scenario() -> None:
-        async with engine() as made:
+        async with engine(config={"timeoutMs": 500}) as made:
             result = waiting(
                 await made.exec(
                     "const rung = [];"
@@ -202,7 +205,29 @@ def test_timers_go_on_while_the_program_is_suspended() -> None:
                 "yield",
             )
             assert [call.method for call in result.pending_tool_calls] == ["timer", "timer", "timer", "yield"]
+            await slept(made, 900)
             assert value_of(await made.wait(result.run_id)) == [700, 800, 900]
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(("clear", "rung"), [("", ["first", "second"]), ("clearTimeout(second);", ["first"])])
+def test_a_timer_that_was_cleared_after_it_rang_on_the_host_does_not_run(clear: str, rung: list[str]) -> None:
+    """Both have rung when the program goes on: that it was not cleared is what the first case shows."""
+
+    async def scenario() -> None:
+        async with engine() as made:
+            result = waiting(
+                await made.exec(
+                    f"setTimeout(() => {{ {clear} text('first') }}, 100);"
+                    "const second = setTimeout(() => text('second'), 200);"
+                    "await yield_control(); return 1"
+                )
+            )
+            await slept(made, 200)
+            result = await made.wait(result.run_id)
+            assert value_of(result) == 1
+            assert texts(result) == rung
 
     run(scenario)
 

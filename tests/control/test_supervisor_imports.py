@@ -21,6 +21,7 @@ def test_the_host_loads_neither_wasmtime_nor_a_parser() -> None:
     assert FOREIGN_TO_HOSTS & set(loaded.stdout.split()) == set()
 
 
+@pytest.mark.guarantee("typescript-works")
 @pytest.mark.parametrize(
     ("flavour", "absent", "present"),
     [
