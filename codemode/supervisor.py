@@ -74,7 +74,10 @@ class ZygoteStats(Struct, frozen=True):
 
 
 class SupervisorStats(Struct, frozen=True):
-    """Counts since start; `confinement` is that of the last worker that became ready."""
+    """Processes and queue as they are now; `spawned`, `killed`, `crashed`, `restarts` since the start.
+
+    `confinement` is what the workers of the first flavour that has any reported last.
+    """
 
     zygotes: tuple[ZygoteStats, ...]
     warm: int

@@ -1,9 +1,9 @@
 """The host's end of one worker: what the engine holds while it runs one leg of a run.
 
-    with await supervisor.lease(session=..., language=...) as worker:
-        outcome = await worker.start(...)          # or worker.resume(...)
+    with await supervisor.lease(session=..., flavour=...) as worker:
+        outcome = await worker.start(...)          # or worker.send_resume(...), then await worker.outcome()
         while isinstance(outcome, wire.Idle): ...  # do what it asks for, then
-            outcome = await worker.deliver(...)
+            outcome = await worker.deliver(...)    # or await worker.capture(...), to go on with it elsewhere
 
 Everything a worker says is untrusted: the first deviation kills it and fails its leg. The deadline is kept
 in the worker; the clock here is for one that does not obey. Cancelling an await kills the worker.

@@ -1,8 +1,12 @@
 """What importing a plane brings in, seen in a fresh interpreter."""
 
+import ast
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -62,3 +66,20 @@ def test_importing_codemode_loads_no_engine_no_parser_and_no_compressor() -> Non
     }
     assert "codemode" in alone
     assert whole & {*heavy, *FRAMEWORKS} == set()
+
+
+def test_what_the_host_imports_from_the_runtime_is_what_the_architecture_says() -> None:
+    project = Path(__file__).parents[2]
+    imported = {name for path in (project / "codemode").rglob("*.py") for name in runtime_modules_of(path)}
+    page = (project / "ARCHITECTURE.md").read_text()
+    (said,) = re.findall(r"only what has no WebAssembly in it: (.*?)\.\s", page, re.DOTALL)
+    assert re.findall(r"`([\w.]+)`", said) == sorted(imported)
+
+
+def runtime_modules_of(path: Path) -> Iterator[str]:
+    for found in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(found, ast.ImportFrom) or found.module is None:
+            continue
+        package, _, module = found.module.partition(".")
+        if package == "codemode_runtime":
+            yield from [module] if module else [alias.name for alias in found.names]

@@ -115,6 +115,23 @@ def test_looking_at_a_run_does_not_stand_in_the_way_of_its_wait(tmp_path: Path) 
     run(scenario)
 
 
+def test_a_run_of_another_living_engine_is_seen_as_it_was_last_suspended_and_goes_on_there(
+    tmp_path: Path,
+) -> None:
+    store = tmp_path / "runs.sqlite"
+
+    async def scenario() -> None:
+        async with engine(store=store) as owner, engine(store=store) as onlooker:
+            program = "text('one'); await yield_control(); text('two'); return 'done'"
+            result = waiting(await owner.exec(program, **SCOPE))
+            found = await seen(onlooker, result.run_id)
+            assert (found.status, [call.name for call in found.calls]) == ("waiting", ["exec"])
+            assert await onlooker.trajectory(result.run_id, session="s2", agent="a1") is None
+            assert value_of(await owner.wait(result.run_id, **SCOPE)) == "done"
+
+    run(scenario)
+
+
 def test_whoever_looks_and_gives_up_leaves_the_run_as_it_was(tmp_path: Path) -> None:
     store = tmp_path / "runs.sqlite"
     run_id = left_behind(store)
