@@ -45,6 +45,7 @@ GUARANTEES: dict[str, str] = {
     "suspension-changes-nothing": "Suspended runs end with the value, output and ledger of straight ones.",
     "wrong-scope-fails": "Outside its scope, or with a field of it missing, a run does not exist.",
     "expired-runs-fail": "An expired run says so in its own scope and is unknown in any other.",
+    "ledger-in-every-result": "However a run ends, its result lists what it has done.",
     "aborted-runs-fail": "An aborted run says so in its own scope and is unknown in any other.",
     "ends-leave-nothing": "Timeout, abort, expiry and close leave no process, task, thread or tool.",
     "all-tools-and-no-more": "Programs see the effective tools; denied ones cannot be called by guess.",
@@ -89,6 +90,8 @@ GUARANTEES: dict[str, str] = {
     "errors-tell-what-to-do": "Each error code has a fixed suggestion, and says if the agent can recover.",
     "health-is-probed": "Health names each part that does not work, after trying it.",
     # durable runs
+    "decided-once": "An approval is carried out at most once, whoever gives it, however often and when.",
+    "unopened-runs-stay": "A run that an engine cannot open stays in the store for one that can.",
     "runs-survive-the-engine": "A suspended run survives kill -9 of its engine; the next one resumes it.",
     "in-flight-calls-are-interrupted": "After a restart a call in flight is an error to be caught.",
     "idempotent-calls-run-again": "After a restart an idempotent call runs again with the same key.",

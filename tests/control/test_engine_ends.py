@@ -46,6 +46,7 @@ def stubborn(entered: asyncio.Event, leave: asyncio.Event) -> Any:
     return linger
 
 
+@pytest.mark.guarantee("aborted-runs-fail")
 def test_a_wait_while_an_aborted_run_is_tidied_up_says_aborted_and_runs_nothing(store: Path | None) -> None:
     async def scenario() -> None:
         desk, entered, leave = Desk(), asyncio.Event(), asyncio.Event()
@@ -108,6 +109,7 @@ def test_an_id_that_is_none_is_an_unknown_run(store: Path | None, run_id: Any) -
     run(scenario)
 
 
+@pytest.mark.guarantee("ledger-in-every-result")
 def test_every_end_of_a_suspended_run_tells_what_it_has_done(
     store: Path | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,6 +178,7 @@ def test_a_suspension_that_fails_is_one_failed_result_and_no_waiting_one() -> No
     run(scenario)
 
 
+@pytest.mark.guarantee("snapshot-cap-holds")
 def test_the_whole_stored_snapshot_counts_and_not_only_the_program_s_memory() -> None:
     async def scenario() -> None:
         async with engine(config={"maxSnapshotBytes": 10_000}, redact=False) as made:
@@ -277,6 +280,7 @@ def test_a_run_that_waits_for_a_worker_when_its_engine_is_closed_is_kept(tmp_pat
     run(scenario)
 
 
+@pytest.mark.guarantee("ends-leave-nothing")
 def test_an_engine_in_a_scope_that_is_cancelled_is_closed_all_the_same(store: Path | None) -> None:
     async def scenario() -> None:
         desk = Desk()
@@ -306,6 +310,7 @@ def test_everybody_who_closes_an_engine_returns_when_it_is_closed(store: Path | 
     run(scenario)
 
 
+@pytest.mark.guarantee("ends-leave-nothing")
 @pytest.mark.parametrize("turns", [0, 1, 5, 40])
 def test_a_start_that_is_cancelled_leaves_nothing(store: Path | None, turns: int) -> None:
     async def scenario() -> None:

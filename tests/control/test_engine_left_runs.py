@@ -54,6 +54,7 @@ async def left_with_approvals(store: Path, *amounts: int) -> tuple[str, list[str
     return asked.run_id, [call.approval.id for call in asked.pending_tool_calls if call.approval]
 
 
+@pytest.mark.guarantee("unopened-runs-stay")
 def test_a_wait_on_an_engine_that_is_off_leaves_the_run_as_it_is(tmp_path: Path) -> None:
     async def scenario() -> None:
         store = tmp_path / "runs.sqlite"
@@ -67,6 +68,7 @@ def test_a_wait_on_an_engine_that_is_off_leaves_the_run_as_it_is(tmp_path: Path)
     run(scenario)
 
 
+@pytest.mark.guarantee("unopened-runs-stay")
 def test_a_wait_on_an_engine_whose_workers_do_not_start_leaves_the_run_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,6 +90,7 @@ def test_a_wait_on_an_engine_whose_workers_do_not_start_leaves_the_run_as_it_is(
     run(scenario)
 
 
+@pytest.mark.guarantee("unopened-runs-stay")
 def test_a_run_under_another_key_stays_for_an_engine_that_has_it(tmp_path: Path) -> None:
     async def scenario() -> None:
         store = tmp_path / "runs.sqlite"
@@ -102,6 +105,7 @@ def test_a_run_under_another_key_stays_for_an_engine_that_has_it(tmp_path: Path)
     run(scenario)
 
 
+@pytest.mark.guarantee("unopened-runs-stay")
 def test_a_run_over_today_s_snapshot_limit_stays_for_an_engine_with_more_room(tmp_path: Path) -> None:
     async def scenario() -> None:
         store = tmp_path / "runs.sqlite"
@@ -116,6 +120,7 @@ def test_a_run_over_today_s_snapshot_limit_stays_for_an_engine_with_more_room(tm
     run(scenario)
 
 
+@pytest.mark.guarantee("decided-once")
 @pytest.mark.parametrize("pause", range(6))
 def test_an_approval_given_twice_after_a_restart_pays_once(tmp_path: Path, pause: int) -> None:
     async def scenario() -> None:
@@ -175,6 +180,7 @@ def test_a_wait_beside_an_approval_after_a_restart_goes_on_with_what_was_approve
     run(scenario)
 
 
+@pytest.mark.guarantee("decided-once")
 def test_two_engines_that_take_over_the_same_runs_approve_each_once(tmp_path: Path) -> None:
     async def scenario() -> None:
         store = tmp_path / "runs.sqlite"
@@ -191,6 +197,7 @@ def test_two_engines_that_take_over_the_same_runs_approve_each_once(tmp_path: Pa
     run(scenario)
 
 
+@pytest.mark.guarantee("decided-once")
 def test_a_caller_who_is_cancelled_while_approving_loses_no_run(tmp_path: Path) -> None:
     async def scenario() -> None:
         store = tmp_path / "runs.sqlite"
@@ -209,6 +216,7 @@ def test_a_caller_who_is_cancelled_while_approving_loses_no_run(tmp_path: Path) 
     run(scenario)
 
 
+@pytest.mark.guarantee("decided-once")
 def test_an_approval_of_a_run_that_another_engine_aborted_pays_nothing(tmp_path: Path) -> None:
     async def scenario() -> None:
         store = tmp_path / "runs.sqlite"
