@@ -296,7 +296,7 @@ class Worker:
             frame = frame_parts(wire.encode(wire.LookupAnswer(found is not None)), found or b"")
         except Exception as error:  # the descriptor is the engine's: its leg fails with its error
             if self._reply is not None:
-                self._reply.set_exception(error)
+                _fail(self._reply, error)
             self._break(Aborted("the run descriptor failed"))
             return
         self._channel.send(frame)
@@ -325,7 +325,14 @@ class Worker:
     def _fail_reply(self) -> None:
         if self._reply is not None and not self._reply.done():
             assert self._fault is not None
-            self._reply.set_exception(self._fault)
+            _fail(self._reply, self._fault)
+
+
+def _fail(reply: asyncio.Future[tuple[wire.FromWorker, Data]], error: Exception) -> None:
+    reply.set_exception(error)
+    # Looked at, or asyncio would complain where nobody awaits it any more: whoever kept vigil was cancelled
+    # between two looks, or a lease ended before anybody asked for the outcome.
+    reply.exception()
 
 
 def _output_of(outcome: wire.Outcome) -> tuple[int, int]:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import pytest
+from codemode_runtime.shapes import Limits
 
+from codemode.vigil import Vigil
 from codemode.worker_errors import Aborted
-from tests.control.harness import answers, run, start, supervisor, until, value_of
+from tests.control.harness import BUDGET_MS, Offering, answers, run, start, supervisor, until, value_of
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -30,6 +35,48 @@ def test_cancelling_the_task_kills_a_computing_worker_and_frees_its_slot() -> No
             assert found.stats().killed == 1
 
     run(scenario)
+
+
+@pytest.mark.parametrize("is_vigilant", [True, False])
+def test_cancelling_a_leg_leaves_no_error_that_nobody_has_heard(
+    is_vigilant: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the answer is looked for at each turn of the loop, and nobody awaits it itself."""
+    monkeypatch.setattr(Vigil, "is_kept", is_vigilant)
+
+    async def scenario() -> None:
+        async with supervisor() as found:
+            with await found.lease() as worker:
+                task = asyncio.create_task(start(worker, "for (;;);"))
+                await asyncio.sleep(0)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+
+    assert complaints(scenario) == []
+
+
+def test_a_lease_that_ends_before_its_outcome_is_asked_for_leaves_no_error_that_nobody_has_heard() -> None:
+    async def scenario() -> None:
+        async with supervisor() as found:
+            with await found.lease() as worker:
+                worker.send_resume(b"", (), Limits(), BUDGET_MS, Offering())
+
+    assert complaints(scenario) == []
+
+
+def complaints(scenario: Callable[[], Coroutine[Any, Any, None]]) -> list[str]:
+    """What asyncio has to say about all that is collected after it."""
+    heard: list[str] = []
+
+    async def listening() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, complaint: heard.append(complaint["message"]))
+        await scenario()
+
+    run(listening)
+    gc.collect()
+    return heard
 
 
 def test_an_idle_leg_can_be_killed_and_says_so_when_it_is_used_again() -> None:
