@@ -1,0 +1,83 @@
+"""What an Engine may be made of, checked before anything else. Pure: nothing, or ConfigError by argument.
+
+For what has no reader of its own. Types alone do not help a host that is not type-checked: an `approve` that
+cannot be called would be found out when the first approval is asked for, and a `redact` of None would record
+every value.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn, cast
+
+from codemode_snapshots.envelope import KEY_BYTES
+
+from codemode.config import ConfigError
+from codemode.config.rules import shown
+
+_HOOKS = ("before_tool_call", "after_tool_call")
+
+
+def check_engine_arguments(
+    *,
+    tools: object = (),
+    store: object = None,
+    store_key: object = None,
+    hooks: object = None,
+    approve: object = None,
+    audit: object = None,
+    namespaces: object = None,
+    redact: object = True,
+) -> None:
+    """Raises ConfigError. What is inside a tool or a namespace is checked by who reads it."""
+    if not _is_list(tools):
+        _refuse("tools", "a list of tools", tools)
+    if store is not None and not isinstance(store, os.PathLike) and not _is_words(store):
+        _refuse("store", "the path of a file, or None to keep runs in memory", store)
+    if store_key is not None and not (isinstance(store_key, bytes) and len(store_key) == KEY_BYTES):
+        raise ConfigError("store_key", f"must be {KEY_BYTES} bytes, or None for a key file beside the store.")
+    if approve is not None and not callable(approve):
+        _refuse("approve", "a function that takes an approval request, or None", approve)
+    if audit is not None and not callable(audit):
+        _refuse("audit", "a function that takes an audit event, or None", audit)
+    if not isinstance(redact, bool) and not callable(redact):
+        _refuse("redact", "True (shapes), False (values) or a function that decides for each value", redact)
+    _check_hooks(hooks)
+    _check_namespaces(namespaces)
+
+
+def _check_hooks(hooks: object) -> None:
+    several = cast("Iterable[object]", hooks) if isinstance(hooks, list | tuple) else (hooks,)
+    for hook in several:
+        if hook is None:
+            continue
+        found = [getattr(hook, name, None) for name in _HOOKS]
+        if found == [None, None] or any(part is not None and not callable(part) for part in found):
+            wanted = "an object with the methods before_tool_call and/or after_tool_call, or a list of them"
+            _refuse("hooks", wanted, hook)
+
+
+def _check_namespaces(namespaces: object) -> None:
+    if namespaces is None:
+        return
+    if not isinstance(namespaces, Mapping):
+        _refuse("namespaces", "an object from plugin ids to lists of namespaces", namespaces)
+    for plugin_id, own in cast("Mapping[object, object]", namespaces).items():
+        if not _is_words(plugin_id):
+            _refuse("namespaces", "under plugin ids, which are strings", plugin_id)
+        if not _is_list(own):
+            _refuse(f"namespaces.{str(plugin_id)[:80]}", "a list of namespaces", own)
+
+
+def _is_list(value: Any) -> bool:
+    """Anything to be gone through; a single text or object is a list that somebody forgot."""
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+
+
+def _is_words(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _refuse(argument: str, wanted: str, given: object) -> NoReturn:
+    raise ConfigError(argument, f"must be {wanted}, not {shown(given)}.")
