@@ -23,6 +23,7 @@ from codemode.bridges.mcp_bridge import McpBridge
 from codemode.bridges.questions import Questions
 from codemode.config import CodeModeConfig, EngineSettings, load_config, load_settings
 from codemode.contract import CodeModeResult, Failed, failed
+from codemode.engine_arguments import check_engine_arguments
 from codemode.error_codes import ErrorCode
 from codemode.events import EventHub, Subscription
 from codemode.executor import Approve, Audit, Decision
@@ -80,6 +81,16 @@ class Engine:
         `redact` is for trajectories: True keeps shapes, False values, a function decides for each of them.
         """
         configure_if_asked()
+        check_engine_arguments(
+            tools=tools,
+            store=store,
+            store_key=store_key,
+            hooks=hooks,
+            approve=approve,
+            audit=audit,
+            namespaces=namespaces,
+            redact=redact,
+        )
         self.config: CodeModeConfig = load_config(config, overlay=agent_config)
         self.settings: EngineSettings = load_settings(settings)
         self._tools = tuple(as_tools(tools))

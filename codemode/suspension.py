@@ -42,10 +42,9 @@ from codemode_snapshots import (
     unseal,
     unseal_settlement,
 )
-from codemode_snapshots.envelope import KEY_BYTES
 from codemode_snapshots.store import Ending
 
-from codemode.config import CodeModeConfig, ConfigError, EngineSettings
+from codemode.config import CodeModeConfig, EngineSettings
 
 _log = logging.getLogger("codemode.engine")
 T = TypeVar("T")
@@ -90,10 +89,6 @@ class Suspensions:
     """One engine's suspended runs, in memory or in a file that outlives it."""
 
     def __init__(self, path: str | Path | None, limits: StoreLimits, key: bytes | None = None) -> None:
-        if key is not None and (not isinstance(key, bytes) or len(key) != KEY_BYTES):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
-            raise ConfigError(
-                "store_key", f"must be {KEY_BYTES} bytes, such as secrets.token_bytes({KEY_BYTES})"
-            )
         self._path = None if path in (None, ":memory:") else Path(path)
         self._limits = limits
         self._key = key or b""
