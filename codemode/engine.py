@@ -16,13 +16,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from codemode_snapshots import Scope, StoreUnavailable
+from codemode_snapshots import StoreUnavailable
 
 from codemode.admission import Admission
 from codemode.bridges.mcp_bridge import McpBridge
 from codemode.bridges.questions import Questions
 from codemode.config import CodeModeConfig, EngineSettings, load_config, load_settings
 from codemode.contract import CodeModeResult, Failed, failed
+from codemode.decisions import Decisions
 from codemode.engine_arguments import check_engine_arguments
 from codemode.error_codes import ErrorCode
 from codemode.events import EventHub, Subscription
@@ -81,16 +82,7 @@ class Engine:
         `redact` is for trajectories: True keeps shapes, False values, a function decides for each of them.
         """
         configure_if_asked()
-        check_engine_arguments(
-            tools=tools,
-            store=store,
-            store_key=store_key,
-            hooks=hooks,
-            approve=approve,
-            audit=audit,
-            namespaces=namespaces,
-            redact=redact,
-        )
+        check_engine_arguments(tools, store, store_key, hooks, approve, audit, namespaces, redact)
         self.config: CodeModeConfig = load_config(config, overlay=agent_config)
         self.settings: EngineSettings = load_settings(settings)
         self._tools = tuple(as_tools(tools))
@@ -113,10 +105,10 @@ class Engine:
         )
         self._resumption = Resumption(self._services, self._admission, self._tally)
         self._runs = LiveRuns(self._services, self._admission, self._tally)
+        self._decisions = Decisions(self._runs, self._resumption, self._services)
         self._doctor = Doctor(self._supervisor, self._suspensions, self._mcp)
         self._start_failure: Failed | None = None
         self._expiry: asyncio.Task[None] | None = None
-        self._deciding: set[asyncio.Task[bool]] = set()
         self._closing: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_open = False
@@ -137,8 +129,7 @@ class Engine:
             raise RuntimeError("An engine is started once. Make a new one.")
         self._loop = asyncio.get_running_loop()
         try:
-            lost = await self._suspensions.open()
-            for stone in lost:
+            for stone in await self._suspensions.open():
                 _log.warning("run %s was being resumed when its engine died; it is gone", stone.run_id)
             self._start_failure, _ = await asyncio.gather(self._start_workers(), self._mcp.open())
         except BaseException:  # cancelled, most likely: nobody will close what is half open
@@ -174,8 +165,7 @@ class Engine:
         if self._expiry is not None:
             self._expiry.cancel()
             await asyncio.gather(self._expiry, return_exceptions=True)
-        while self._deciding:
-            await asyncio.wait(self._deciding)
+        await self._decisions.settle()
         await self._runs.close("the engine was closed")
         await self._mcp.close()
         await self._supervisor.close()
@@ -187,12 +177,8 @@ class Engine:
     def _unready(self) -> Failed | None:
         """Why nothing can run. Raises RuntimeError in another event loop than the engine's."""
         if not self._is_open:
-            told = (
-                "The engine is closed."
-                if self._loop
-                else "The engine is not started: use `async with Engine(...)`."
-            )
-            return failed("aborted", told)
+            state = "closed" if self._loop else "not started: use `async with Engine(...)`"
+            return failed("aborted", f"The engine is {state}.")
         if asyncio.get_running_loop() is not self._loop:
             raise RuntimeError("An engine belongs to the event loop in which it was started.")
         return self._start_failure
@@ -304,18 +290,14 @@ class Engine:
         except InputRefused as refused:
             return self._refuse(refused.code, str(refused))
         if isinstance(run, Failed):
-            self._count(run.code)
+            self._tally.add("results", run.code)
             return run
         run.trace.begin_leg(tool_call)
         return self._traces.end_leg(run, await self._runs.lead(run, self._resumption.resume(run)))
 
     def _refuse(self, code: ErrorCode, text: str) -> Failed:
-        self._count(code)
+        self._tally.add("results", code)
         return failed(code, text)
-
-    def _count(self, code: ErrorCode) -> None:
-        """Of a call that came to no run."""
-        RunMeter(self._tally).end_leg(code)
 
     # ---- approvals, aborts, expiry -------------------------------------------------------------------------
 
@@ -329,7 +311,7 @@ class Engine:
         agent_run: str = _NONE,
     ) -> bool:
         """Lets the call go on; its result comes with `wait`. False if nothing asks for this approval."""
-        return await self._decide(run_id, approval_id, Decision(True), (agent, session, agent_run))
+        return await self._decisions.decide(run_id, approval_id, Decision(True), (agent, session, agent_run))
 
     async def deny(
         self,
@@ -341,7 +323,8 @@ class Engine:
         agent: str = "main",
         agent_run: str = _NONE,
     ) -> bool:
-        return await self._decide(run_id, approval_id, Decision(False, reason), (agent, session, agent_run))
+        refused = Decision(False, reason)
+        return await self._decisions.decide(run_id, approval_id, refused, (agent, session, agent_run))
 
     async def abort(
         self, run_id: str, *, session: str = "default", agent: str = "main", agent_run: str = _NONE
@@ -361,38 +344,6 @@ class Engine:
         except InputRefused:  # it names no session, and so nothing is its
             return 0
         return await self._runs.abort_session(owner.session, owner.agent)
-
-    async def _decide(
-        self, run_id: str, approval_id: str, decision: Decision, caller: tuple[str, str, str]
-    ) -> bool:
-        """Once begun it is done, whatever becomes of who asked: half a decision would lose the call."""
-        try:
-            scope = read_scope(*caller, _NONE)
-            known_id = read_wait(run_id)
-        except InputRefused:
-            return False
-        if self._unready() is not None:
-            return False
-        deciding = asyncio.create_task(self._decide_one(known_id, approval_id, decision, scope))
-        self._deciding.add(deciding)
-        deciding.add_done_callback(self._deciding.discard)
-        return await asyncio.shield(deciding)
-
-    async def _decide_one(self, run_id: str, approval_id: str, decision: Decision, caller: Scope) -> bool:
-        try:
-            run = await self._runs.look_up(run_id, caller)
-        except InputRefused:
-            return False
-        if isinstance(run, Failed):
-            return False
-        if run.is_adopted and await self._resumption.adopt(run) is not None:
-            if run.leg is None:
-                self._runs.drop(run)
-            return False
-        for work in list(run.pending.values()):
-            if work.approval is not None and work.approval.id == approval_id:
-                return await self._resumption.decide(run, work, decision)
-        return False
 
     async def expire(self) -> int:
         """Purges what is past its time; the engine does this by itself. How many runs ended."""

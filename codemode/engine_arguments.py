@@ -20,7 +20,6 @@ _HOOKS = ("before_tool_call", "after_tool_call")
 
 
 def check_engine_arguments(
-    *,
     tools: object = (),
     store: object = None,
     store_key: object = None,

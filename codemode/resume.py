@@ -23,7 +23,6 @@ from codemode_snapshots import (
     StoreFull,
     StoreUnavailable,
 )
-from codemode_snapshots import Settlement as Recorded
 
 from codemode.admission import Admission
 from codemode.config import ConfigError
@@ -137,29 +136,6 @@ class Resumption:
             opened = await self._take_over(run)
             run.is_adopted = isinstance(opened, Failed)
             return opened
-
-    async def decide(self, run: Run, work: Work, decision: Decision) -> bool:
-        """Goes on with a call that waits for approval. Recorded first: an engine that dies then does not ask
-        again, nor does it repeat what may have been done already. What cannot be recorded is not done: the
-        run is not in the store any more, because another engine ended it."""
-        approval, work.approval = work.approval, None  # taken, so that nobody else decides it meanwhile
-        if self._suspensions.is_durable and run.is_frozen:
-            run.seq += 1
-            payload = msgspec.json.encode(decision)
-            is_recorded = False
-            try:
-                is_recorded = await self._suspensions.record(
-                    run.id, Recorded(run.seq, "decision", str(work.id), payload)
-                )
-            finally:
-                if not is_recorded:
-                    work.approval = approval  # nobody has decided it
-            if not is_recorded:
-                return False
-        if work.id not in run.pending or approval is None:
-            return False  # the run ended meanwhile
-        self._nested.decide(run, work, approval, decision)
-        return True
 
     async def _news(self, run: Run, deadline: float) -> bool:
         """Something has settled. An approval that is asked for meanwhile is not news for the program."""
