@@ -10,6 +10,7 @@ MAX_LINES = 400
 LONGER = {
     "runtime/shim/json.c": "one recursive writer: apart, each of its steps would have to be exported",
     "runtime/shim/bridge.c": "calls out and settlements in share a table that nothing else may see",
+    "runtime/shim/engine.c": "the engine is included as source: only one file can have its internals",
 }
 BUILT = {
     ".wasm",

@@ -138,6 +138,9 @@ def test_an_error_is_reported_where_the_text_as_sent_has_it(text: str, line: int
 
 REFUSED = [
     ("let x: = 1;", 1, 8),
+    ("let x: = 1", 1, 8),
+    ("let x: number = 1 + * 2", 1, 21),
+    ("const f = (a: ) => 1", 1, 15),
     ("const a = 1;\nconst b: number = ;\n", 2, 19),
     ("let x: number =\n\n\n;", 4, 1),
     ("let x: number = 1;\nconst y = /abc", 2, 11),

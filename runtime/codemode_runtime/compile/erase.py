@@ -101,6 +101,9 @@ class Eraser:
         last = error.child(error.child_count - 1) if error.child_count else None
         if last is not None and last.type == "regex_pattern":
             return last.start_byte - 1  # a regular expression without an end: its first slash
+        before = error.prev_sibling
+        if before is not None and before.type in _WANT_MORE:
+            return self.next_code(error.start_byte)[0]  # it stands where something else had to come
         if last is not None and error.child_count == 1 and last.type in _WANT_MORE:
             following = self.next_code(last.end_byte)[0]
             if following < len(self.source):
