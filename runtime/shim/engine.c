@@ -351,7 +351,13 @@ const char *cm_engine_class_label(JSContext *ctx, JSValueConst v, uint32_t *byte
     case JS_CLASS_FLOAT16_ARRAY: *bytes = p->u.array.count * 2; return "Float16Array";
     case JS_CLASS_FLOAT32_ARRAY: *bytes = p->u.array.count * 4; return "Float32Array";
     case JS_CLASS_FLOAT64_ARRAY: *bytes = p->u.array.count * 8; return "Float64Array";
-    case JS_CLASS_DATAVIEW: *bytes = p->u.typed_array->length; return "DataView";
+    case JS_CLASS_DATAVIEW: {
+        uint8_t *data;
+        size_t len;
+        cm_engine_view(v, &data, &len);
+        *bytes = (uint32_t)len;
+        return "DataView";
+    }
     case JS_CLASS_PROMISE: return "Promise, not awaited";
     case JS_CLASS_WEAKMAP: return "WeakMap";
     case JS_CLASS_WEAKSET: return "WeakSet";
@@ -407,15 +413,25 @@ bool cm_engine_is_error(JSValueConst v)
 /* As Array.isArray: also a proxy of an array. -1 with an exception pending for a revoked one. */
 int cm_engine_is_array(JSContext *ctx, JSValueConst v) { return js_is_array(ctx, v); }
 
-/* The bytes a DataView shows (borrowed); none where its buffer is detached or has shrunk. */
-const uint8_t *cm_engine_data_view(JSValueConst v, size_t *len)
+/* The bytes a typed array or DataView shows now (borrowed). The length the engine keeps for a view is
+   that of its making, which no longer holds where it follows a buffer that is resized. False, and no
+   bytes, where its buffer is detached or has shrunk from under it. */
+bool cm_engine_view(JSValueConst v, uint8_t **data, size_t *len)
 {
-    JSTypedArray *view = JS_VALUE_GET_OBJ(v)->u.typed_array;
+    JSObject *p = JS_VALUE_GET_OBJ(v);
+    JSTypedArray *view = p->u.typed_array;
     JSArrayBuffer *buffer = view->buffer->u.array_buffer;
-    size_t end = view->track_rab ? (size_t)buffer->byte_length : (size_t)view->offset + view->length;
-    *len = 0;
-    if (buffer->detached || end > buffer->byte_length || view->offset > end)
-        return NULL;
-    *len = end - view->offset;
-    return buffer->data + view->offset;
+    size_t size = (size_t)buffer->byte_length;
+    int unit = p->class_id == JS_CLASS_DATAVIEW ? 0 : typed_array_size_log2(p->class_id);
+    *data = NULL, *len = 0;
+    if (buffer->detached || view->offset > size || (!view->track_rab && view->length > size - view->offset))
+        return false;
+    *len = view->track_rab ? (size - view->offset) >> unit << unit : view->length;
+    *data = buffer->data + view->offset;
+    return true;
+}
+
+bool cm_engine_view_is_immutable(JSValueConst v)
+{
+    return JS_VALUE_GET_OBJ(v)->u.typed_array->buffer->u.array_buffer->immutable;
 }

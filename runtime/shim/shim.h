@@ -121,7 +121,8 @@ bool cm_engine_is_instance(JSContext *ctx, JSValueConst v);
 JSValue cm_engine_boxed_value(JSContext *ctx, JSValueConst v);
 bool cm_engine_is_error(JSValueConst v);
 int cm_engine_is_array(JSContext *ctx, JSValueConst v);
-const uint8_t *cm_engine_data_view(JSValueConst v, size_t *len);
+bool cm_engine_view(JSValueConst v, uint8_t **data, size_t *len);
+bool cm_engine_view_is_immutable(JSValueConst v);
 
 /* ---- capture.c: what a program changed ---------------------------------------------------------- */
 

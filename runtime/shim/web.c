@@ -10,6 +10,26 @@ static JSClassID encoder_class, decoder_class;
 static double time_origin; /* monotonic milliseconds when this leg's clock reads zero */
 static double time_before; /* what performance.now() had reached in earlier legs */
 
+/* The bytes of a typed array, as many as it has now; false with an exception pending. */
+static bool typed_array_bytes(JSContext *ctx, JSValueConst v, uint8_t **data, size_t *len)
+{
+    if (cm_engine_view(v, data, len))
+        return true;
+    JS_ThrowTypeError(ctx, "the typed array is detached or lies outside its buffer");
+    return false;
+}
+
+/* The same, to write there. */
+static bool writable_bytes(JSContext *ctx, JSValueConst v, uint8_t **data, size_t *len)
+{
+    if (!typed_array_bytes(ctx, v, data, len))
+        return false;
+    if (!cm_engine_view_is_immutable(v))
+        return true;
+    JS_ThrowTypeError(ctx, "the buffer of the typed array is immutable");
+    return false;
+}
+
 /* ---- TextEncoder ---------------------------------------------------------------------------------- */
 
 /* Well-formed UTF-8 of a value's string form: lone surrogates become U+FFFD. Owned by out. */
@@ -61,13 +81,18 @@ static JSValue encoder_encode(JSContext *ctx, JSValueConst self, int argc, JSVal
 static JSValue encoder_encode_into(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
     size_t room, written = 0, units = 0;
+    uint8_t *into;
     cm_buf bytes = {0};
     if (JS_GetClassID(self) != encoder_class)
         return JS_ThrowTypeError(ctx, "not a TextEncoder");
     if (!put_utf8(ctx, &bytes, argv[0]))
         return JS_EXCEPTION;
-    uint8_t *into = JS_GetUint8Array(ctx, &room, argv[1]); /* after put_utf8: that may run code */
-    if (!into) {
+    int type = JS_GetTypedArrayType(argv[1]);
+    if (type != JS_TYPED_ARRAY_UINT8 && type != JS_TYPED_ARRAY_UINT8C) {
+        cm_buf_free(&bytes);
+        return JS_ThrowTypeError(ctx, "TextEncoder.encodeInto needs a Uint8Array");
+    }
+    if (!writable_bytes(ctx, argv[1], &into, &room)) { /* after put_utf8: that may run code */
         cm_buf_free(&bytes);
         return JS_EXCEPTION;
     }
@@ -157,39 +182,29 @@ static int character(const uint8_t *p, size_t left, size_t *bad)
 }
 
 /* The bytes of an ArrayBuffer, typed array or DataView; false with an exception pending. */
-static bool view_bytes(JSContext *ctx, JSValueConst v, const uint8_t **data, size_t *len)
+static bool view_bytes(JSContext *ctx, JSValueConst v, uint8_t **data, size_t *len)
 {
-    size_t offset = 0, size = 0, per;
     if (JS_IsArrayBuffer(v)) {
         *data = JS_GetArrayBuffer(ctx, len, v);
-        return *data || *len == 0;
+        if (!*data) /* detached, which the web takes for empty */
+            JS_FreeValue(ctx, JS_GetException(ctx));
+        return true;
     }
     if (JS_IsDataView(v)) {
-        *data = cm_engine_data_view(v, len);
+        cm_engine_view(v, data, len);
         return true;
     }
     if (JS_GetTypedArrayType(v) < 0) {
         JS_ThrowTypeError(ctx, "TextDecoder.decode needs an ArrayBuffer, a typed array or a DataView");
         return false;
     }
-    JSValue buffer = JS_GetTypedArrayBuffer(ctx, v, &offset, &size, &per);
-    if (JS_IsException(buffer))
-        return false;
-    size_t total;
-    const uint8_t *base = JS_GetArrayBuffer(ctx, &total, buffer);
-    JS_FreeValue(ctx, buffer); /* v keeps it alive */
-    if (!base || offset + size > total) {
-        *data = NULL, *len = 0;
-        return true;
-    }
-    *data = base + offset, *len = size;
-    return true;
+    return typed_array_bytes(ctx, v, data, len);
 }
 
 static JSValue decoder_decode(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
     decoder *d = JS_GetOpaque2(ctx, self, decoder_class);
-    const uint8_t *data = NULL;
+    uint8_t *data = NULL;
     size_t len = 0, bad;
     if (!d)
         return JS_EXCEPTION;
@@ -256,17 +271,17 @@ static JSValue random_uuid(JSContext *ctx, JSValueConst self, int argc, JSValueC
 
 static JSValue random_values(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
-    const uint8_t *data;
+    uint8_t *data;
     size_t len;
     int type = JS_GetTypedArrayType(argv[0]);
     if (type < 0 || type == JS_TYPED_ARRAY_FLOAT16 || type == JS_TYPED_ARRAY_FLOAT32 || type == JS_TYPED_ARRAY_FLOAT64)
         return JS_ThrowTypeError(ctx, "crypto.getRandomValues needs an integer typed array");
-    if (!view_bytes(ctx, argv[0], &data, &len))
+    if (!writable_bytes(ctx, argv[0], &data, &len))
         return JS_EXCEPTION;
     if (len > 65536)
         return JS_ThrowRangeError(ctx, "crypto.getRandomValues gives at most 65536 bytes at once");
     if (len)
-        cm_import_random((void *)data, (uint32_t)len);
+        cm_import_random(data, (uint32_t)len);
     return JS_DupValue(ctx, argv[0]);
 }
 

@@ -173,6 +173,65 @@ def test_the_small_standard_library_answers_as_the_web_does(line: str) -> None:
     assert value_of(program) is True
 
 
+# a view of "abcd" in a buffer that may have 8 bytes; how many it is given then; what is found through the view
+RESIZED = r"""
+Uint8Array(b) | 8 | decode(v) -> "abcd\0\0\0\0"
+Uint8Array(b) | 2 | decode(v) -> "ab"
+Uint8Array(b, 2) | 8 | decode(v) -> "cd\0\0\0\0"
+Uint8Array(b, 2) | 2 | decode(v) -> ""
+Uint8Array(b, 2) | 1 | decode(v) -> "TypeError"
+Uint8Array(b, 1, 2) | 8 | decode(v) -> "bc"
+Uint8Array(b, 1, 2) | 3 | decode(v) -> "bc"
+Uint8Array(b, 1, 2) | 2 | decode(v) -> "TypeError"
+Uint16Array(b) | 7 | decode(v) -> "abcd\0\0"
+Uint16Array(b) | 3 | decode(v) -> "ab"
+DataView(b, 2) | 8 | decode(v) -> "cd\0\0\0\0"
+DataView(b, 2) | 3 | decode(v) -> "c"
+DataView(b, 2) | 1 | decode(v) -> ""
+DataView(b, 1, 2) | 2 | decode(v) -> ""
+Uint8Array(b) | 8 | encodeInto(v) -> 8
+Uint8Array(b) | 2 | encodeInto(v) -> 2
+Uint8Array(b, 2) | 2 | encodeInto(v) -> 0
+Uint8Array(b, 2) | 1 | encodeInto(v) -> "TypeError"
+Uint8Array(b, 2) | 1 | crypto.getRandomValues(v) -> "TypeError"
+Uint8Array(b, 2) | 2 | crypto.getRandomValues(v).length -> 0
+Uint8Array(b) | 8 | structuredClone(v).length -> 8
+Uint16Array(b) | 3 | structuredClone(v).length -> 1
+DataView(b, 2) | 8 | structuredClone(v).byteLength -> 6
+Uint8Array(b) | 8 | v -> "[Uint8Array of 8 bytes]"
+Uint16Array(b) | 3 | v -> "[Uint16Array of 2 bytes]"
+Uint8Array(b, 1, 2) | 2 | v -> "[Uint8Array of 0 bytes]"
+DataView(b, 2) | 8 | v -> "[DataView of 6 bytes]"
+DataView(b, 2) | 1 | v -> "[DataView of 0 bytes]"
+"""
+
+
+@pytest.mark.parametrize("line", RESIZED.strip().splitlines())
+def test_a_view_of_a_resized_buffer_is_as_long_as_the_buffer_allows_now(line: str) -> None:
+    given, expected = line.split(" -> ")
+    view, size, expression = given.split(" | ")
+    program = f"""const b = new ArrayBuffer(4, {{ maxByteLength: 8 }}), v = new {view};
+      const decode = (v) => new TextDecoder().decode(v), encodeInto = (v) => new TextEncoder().encodeInto("123456789", v).written;
+      new Uint8Array(b).set([97, 98, 99, 100]); b.resize({size});
+      let found; try {{ found = {expression} }} catch (e) {{ found = e.name }}
+      return [found, {expected}]"""
+    found, wanted = value_of(program)
+    assert found == wanted
+
+
+def test_a_typed_array_that_grew_with_its_buffer_is_filled_with_randomness() -> None:
+    program = """const r = new Uint8Array(new ArrayBuffer(0, { maxByteLength: 64 })); r.buffer.resize(64);
+      crypto.getRandomValues(r); return r.some((x) => x)"""
+    assert value_of(program) is True
+
+
+def test_a_typed_array_that_shrank_is_not_written_beyond_its_end() -> None:
+    program = """const b = new ArrayBuffer(8, { maxByteLength: 64 }), u = new Uint8Array(b); b.resize(2);
+      const all = [new TextEncoder().encodeInto("x".repeat(8), u).written]; crypto.getRandomValues(u);
+      b.resize(8); return [...all, ...u.subarray(2)]"""
+    assert value_of(program) == [2, 0, 0, 0, 0, 0, 0]
+
+
 FAILURES = """
 new TextDecoder("utf-8",{fatal:true}).decode(new Uint8Array([0xff])) -> TypeError
 new TextDecoder("utf-8",{fatal:true}).decode(new Uint8Array([0xe2,0x82])) -> TypeError
@@ -188,6 +247,8 @@ atob("*") -> InvalidCharacterError
 btoa("€") -> InvalidCharacterError
 crypto.getRandomValues(new Float64Array(1)) -> TypeError
 crypto.getRandomValues([]) -> TypeError
+crypto.getRandomValues(new Uint8Array(new ArrayBuffer(4).transferToImmutable())) -> TypeError
+new TextEncoder().encodeInto("a", new Uint8Array(new ArrayBuffer(4).transferToImmutable())) -> TypeError
 crypto.getRandomValues(new Uint8Array(65537)) -> QuotaExceededError RangeError
 structuredClone(() => 1) -> DataCloneError
 structuredClone(Symbol()) -> DataCloneError
