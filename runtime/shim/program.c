@@ -195,6 +195,7 @@ static enum cm_status finish_with_value(JSContext *ctx)
     JS_FreeValue(ctx, value);
     if (r == CM_JSON_INTERRUPTED || cm_shared.interrupt)
         return CM_INTERRUPTED;
+    room = cm_shared.output_limit - cm_shared.output_used; /* getters may have written output */
     enum cm_status status = CM_DONE;
     if (json.len + json.dropped > room) {
         status = CM_FAILED;
