@@ -2,7 +2,15 @@
    is included as source. Nothing here is called by programs directly.
 
    Pinned to the engine version in build/source.py: a new engine means reading this file again. */
+
+/* The engine calls the next() of its own iterators directly, past the check of the stack that every other
+   call makes: iterator helpers around iterator helpers would overflow it. So the check is made where the
+   engine writes `func.iterator_next(…)`; the macro is none where the name stands without arguments. */
+#define iterator_next(ctx, ...)                                                                        \
+    iterator_next && js_check_stack_overflow((ctx)->rt, 0) ? JS_ThrowStackOverflow(ctx)                \
+                                                           : func.iterator_next(ctx, __VA_ARGS__)
 #include "quickjs.c"
+#undef iterator_next
 #include "shim.h"
 
 JSRuntime *cm_engine_runtime(void) { return JS_NewRuntime(); }
