@@ -124,14 +124,17 @@ typedef struct {
 
 static void decoder_free(JSRuntime *rt, JSValueConst v) { free(JS_GetOpaque(v, decoder_class)); }
 
-static bool option(JSContext *ctx, JSValueConst options, const char *name)
+/* Sets *on where the options are an object; false with an exception pending if one of its getters threw. */
+static bool read_option(JSContext *ctx, JSValueConst options, const char *name, bool *on)
 {
     if (!JS_IsObject(options))
-        return false;
+        return true;
     JSValue v = JS_GetPropertyStr(ctx, options, name);
-    bool on = JS_ToBool(ctx, v) == 1;
+    if (JS_IsException(v))
+        return false;
+    *on = JS_ToBool(ctx, v) == 1;
     JS_FreeValue(ctx, v);
-    return on;
+    return true;
 }
 
 static JSValue decoder_new(JSContext *ctx, JSValueConst new_target, int argc, JSValueConst *argv)
@@ -147,12 +150,15 @@ static JSValue decoder_new(JSContext *ctx, JSValueConst new_target, int argc, JS
         if (!known)
             return JS_EXCEPTION;
     }
+    decoder made = {0};
+    JSValueConst options = argc > 1 ? argv[1] : JS_UNDEFINED;
+    if (!read_option(ctx, options, "fatal", &made.fatal) || !read_option(ctx, options, "ignoreBOM", &made.keep_bom))
+        return JS_EXCEPTION;
     JSValue obj = construct(ctx, new_target, decoder_class);
     if (JS_IsException(obj))
         return obj;
-    decoder *d = calloc(1, sizeof *d);
-    d->fatal = argc > 1 && option(ctx, argv[1], "fatal");
-    d->keep_bom = argc > 1 && option(ctx, argv[1], "ignoreBOM");
+    decoder *d = malloc(sizeof *d);
+    *d = made;
     JS_SetOpaque(obj, d);
     return obj;
 }
@@ -208,7 +214,9 @@ static JSValue decoder_decode(JSContext *ctx, JSValueConst self, int argc, JSVal
     size_t len = 0, bad;
     if (!d)
         return JS_EXCEPTION;
-    bool stream = argc > 1 && option(ctx, argv[1], "stream");
+    bool stream = false;
+    if (argc > 1 && !read_option(ctx, argv[1], "stream", &stream))
+        return JS_EXCEPTION;
     if (argc && !JS_IsUndefined(argv[0]) && !view_bytes(ctx, argv[0], &data, &len))
         return JS_EXCEPTION;
     cm_buf in = {0}, out = {0};

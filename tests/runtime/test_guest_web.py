@@ -266,6 +266,15 @@ def test_wrong_arguments_throw_the_error_of_the_web(line: str) -> None:
     )
 
 
+@pytest.mark.parametrize("made", ["new TextDecoder('utf-8', o)", "new TextDecoder().decode(new Uint8Array(1), o)"])
+@pytest.mark.parametrize("name", ["fatal", "ignoreBOM", "stream"])
+def test_an_option_of_a_decoder_that_cannot_be_read_throws_what_its_getter_threw(made: str, name: str) -> None:
+    asked = (name == "stream") == ("decode" in made)
+    program = f"""const o = {{ get {name}() {{ throw new Error("boom") }} }};
+      try {{ {made}; return "not asked" }} catch (e) {{ return e.message }}"""
+    assert value_of(program) == ("boom" if asked else "not asked")
+
+
 def test_a_streaming_decoder_keeps_its_tail_over_a_suspension() -> None:
     program = """const d = new TextDecoder(); let out = d.decode(new Uint8Array([0xf0, 0x9f]), { stream: true });
       await tools.call("echo"); out += d.decode(new Uint8Array([0x98, 0x80, 0xef]), { stream: true }); await tools.call("echo");
