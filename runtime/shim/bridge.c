@@ -331,38 +331,69 @@ static JSValue make_tool_error(JSContext *ctx, JSValueConst info, const pending 
     return error;
 }
 
-/* `budget` bounds the errors looked at: they may refer to each other in circles. */
-static bool has_brand(JSContext *ctx, JSValueConst v, int depth, int *budget)
+#define MAX_ERRORS 100000 /* looked at for one failure */
+#define MAX_INSIDE 500    /* errors inside each other, where they are no mere chain */
+
+static bool is_branded(JSContext *ctx, JSValueConst v)
 {
-    if (!JS_IsObject(v) || JS_IsProxy(v) || depth > 100 || --*budget < 0)
-        return false;
     JSPropertyDescriptor d;
-    if (JS_GetOwnProperty(ctx, &d, v, atom_brand) > 0) {
-        JS_FreeValue(ctx, d.value);
-        return true;
-    }
-    JSValue inner = JS_UNDEFINED, item;
+    if (JS_GetOwnProperty(ctx, &d, v, atom_brand) <= 0)
+        return false;
+    JS_FreeValue(ctx, d.value);
+    return true;
+}
+
+static bool has_brand(JSContext *ctx, JSValue v, int depth, int *budget);
+
+/* Whether a tool's error is among the elements of an AggregateError, or of what takes its shape. */
+static bool any_has_brand(JSContext *ctx, JSValueConst error, int depth, int *budget)
+{
+    JSValue list, item;
     bool found = false;
-    if (cm_engine_data_property(ctx, v, "cause", &inner)) {
-        found = has_brand(ctx, inner, depth + 1, budget);
-        JS_FreeValue(ctx, inner);
-    }
-    if (!found && cm_engine_data_property(ctx, v, "errors", &inner)) {
-        for (uint32_t i = 0; JS_IsArray(inner) && !found && *budget > 0 && cm_engine_element(ctx, inner, i, &item); i++) {
-            found = has_brand(ctx, item, depth + 1, budget);
-            JS_FreeValue(ctx, item);
-        }
-        JS_FreeValue(ctx, inner);
-    }
+    if (!cm_engine_data_property(ctx, error, "errors", &list))
+        return false;
+    for (uint32_t i = 0; JS_IsArray(list) && !found && *budget > 0 && cm_engine_element(ctx, list, i, &item); i++)
+        found = has_brand(ctx, item, depth + 1, budget);
+    JS_FreeValue(ctx, list);
     return found;
 }
 
-/* Whether a call caused a borrowed error: itself, in its causes, or inside an AggregateError. Reads
-   data properties only. */
+/* Takes an owned error and looks at it and at all it was made of. Chains of causes, and of what each
+   error suppressed, are followed without recursion. Errors may refer to each other in circles: a chain
+   that comes back to where it was ends there, anything else at the budget. */
+static bool has_brand(JSContext *ctx, JSValue v, int depth, int *budget)
+{
+    static const char *const links[] = {"suppressed", "error", "cause"}; /* the first two: SuppressedError */
+    void *before = NULL; /* an error of this chain, moved on after 1, 2, 4 … steps */
+    bool found = false;
+    for (uint32_t steps = 1; !found && JS_IsObject(v) && !JS_IsProxy(v) && depth <= MAX_INSIDE; steps++) {
+        if (JS_VALUE_GET_PTR(v) == before || --*budget < 0)
+            break;
+        if (!(steps & (steps - 1)))
+            before = JS_VALUE_GET_PTR(v);
+        found = is_branded(ctx, v) || any_has_brand(ctx, v, depth, budget);
+        JSValue next = JS_UNDEFINED, link;
+        for (int i = cm_engine_is_error(v) ? 0 : 2; i < 3 && !found; i++) {
+            if (!cm_engine_data_property(ctx, v, links[i], &link))
+                i += i == 0; /* it suppressed nothing, so its `error` is a word of the program's own */
+            else if (JS_IsUndefined(next) && JS_IsObject(link))
+                next = link;
+            else
+                found = has_brand(ctx, link, depth + 1, budget);
+        }
+        JS_FreeValue(ctx, v);
+        v = next;
+    }
+    JS_FreeValue(ctx, v);
+    return found;
+}
+
+/* Whether a call caused a borrowed error: itself, in its causes, inside an AggregateError or a
+   SuppressedError. Reads data properties only. */
 bool cm_bridge_is_tool_error(JSContext *ctx, JSValueConst v)
 {
-    int budget = 1000;
-    return has_brand(ctx, v, 0, &budget);
+    int budget = MAX_ERRORS;
+    return has_brand(ctx, JS_DupValue(ctx, v), 0, &budget);
 }
 
 /* Settles one piece of work with borrowed, zero-terminated JSON. Unknown ids are passed over: the

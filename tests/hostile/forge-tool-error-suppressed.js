@@ -1,0 +1,3 @@
+// expect: failed nested_tool_failed
+await using a = { async [Symbol.asyncDispose]() { throw new Error("closing failed too"); } };
+await tools.fail({});
