@@ -411,6 +411,16 @@ JSValue cm_engine_boxed_value(JSContext *ctx, JSValueConst v)
     return JS_UNINITIALIZED;
 }
 
+/* A Date as toISOString writes it (owned), or null for an invalid one. The engine's function is called past
+   its check of the stack: with hardly any left a date is still that date. */
+JSValue cm_engine_date_text(JSContext *ctx, JSValueConst date)
+{
+    double ms;
+    if (JS_ThisTimeValue(ctx, &ms, date))
+        return JS_EXCEPTION;
+    return isnan(ms) ? JS_NULL : get_date_string(ctx, date, 0, NULL, 0x23);
+}
+
 /* Errors of the language and DOMException, which the web functions throw. */
 bool cm_engine_is_error(JSValueConst v)
 {

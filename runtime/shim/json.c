@@ -25,7 +25,7 @@ typedef struct {
     step path[CM_MAX_DEPTH + 1];
 } writer;
 
-static JSValue date_to_json, date_to_iso, regexp_to_string; /* the intrinsics, kept at boot */
+static JSValue date_to_json, regexp_to_string; /* the intrinsics, kept at boot */
 static JSValue describe_instance; /* of the prelude: text for an object of its classes, else undefined */
 static JSAtom atom_to_json;
 
@@ -366,14 +366,13 @@ static enum cm_json write_error(writer *w, JSValueConst v)
 
 static enum cm_json write_date(writer *w, JSValueConst v)
 {
-    JSValue text = JS_Call(w->ctx, date_to_iso, v, 0, NULL);
-    if (JS_IsException(text)) { /* an invalid date */
-        JS_FreeValue(w->ctx, JS_GetException(w->ctx));
+    JSValue text = cm_engine_date_text(w->ctx, v);
+    if (JS_IsNull(text)) {
         cm_buf_puts(w->out, "null");
         note_lossy(w, "date");
         return CM_JSON_OK;
     }
-    enum cm_json r = write_string(w, text);
+    enum cm_json r = JS_IsException(text) ? write_thrown(w) : write_string(w, text);
     JS_FreeValue(w->ctx, text);
     return r;
 }
@@ -545,7 +544,6 @@ void cm_json_take(JSContext *ctx, JSValueConst internal)
 int cm_json_init(JSContext *ctx)
 {
     date_to_json = intrinsic(ctx, "Date", "toJSON");
-    date_to_iso = intrinsic(ctx, "Date", "toISOString");
     regexp_to_string = intrinsic(ctx, "RegExp", "toString");
     atom_to_json = JS_NewAtom(ctx, "toJSON");
     return 0;

@@ -119,6 +119,7 @@ int cm_engine_collection(JSContext *ctx, JSValueConst v, JSValue **items, uint32
 const char *cm_engine_class_label(JSContext *ctx, JSValueConst v, uint32_t *bytes);
 bool cm_engine_is_instance(JSContext *ctx, JSValueConst v);
 JSValue cm_engine_boxed_value(JSContext *ctx, JSValueConst v);
+JSValue cm_engine_date_text(JSContext *ctx, JSValueConst date);
 bool cm_engine_is_error(JSValueConst v);
 int cm_engine_is_array(JSContext *ctx, JSValueConst v);
 bool cm_engine_view(JSValueConst v, uint8_t **data, size_t *len);
