@@ -81,17 +81,43 @@ class Rule(Protocol):
     def read(self, key: str, value: object) -> Any: ...
 
 
-def section_of(document: object, name: str) -> object:
+def section_of(document: object, name: str, rules: Mapping[str, Rule]) -> object:
     """`tools.<name>` of a host's document; whatever is no document is the section itself.
 
-    Other sections are not ours to judge.
+    Other sections are not ours to judge, but what was meant for ours must not be lost beside it.
     """
     if not isinstance(document, Mapping) or "tools" not in document:
         return cast("object", document)
-    tools = cast("Mapping[str, object]", document)["tools"]
+    whole = cast("Mapping[str, object]", document)
+    tools = whole["tools"]
     if not isinstance(tools, Mapping):
         raise ConfigError("tools", f"must be an object, not {shown(tools)}.")
-    return cast("Mapping[str, object]", tools).get(name)
+    sections = cast("Mapping[str, object]", tools)
+    for key, rule in rules.items():
+        if key in whole and not _is_said(key, sections) and _takes(rule, whole[key]):
+            raise ConfigError(
+                key,
+                f"nothing reads this beside `tools`: write it as tools.{name}.{key}. If it is a setting of "
+                f"the host's own, hand over tools.{name} instead of the whole document.",
+            )
+    return sections.get(name)
+
+
+def _is_said(key: str, sections: Mapping[str, object]) -> bool:
+    """In a section of ours, where it belongs; one of that name outside is then the host's."""
+    for section in (sections.get(name) for name in ("codeMode", "toolSearch")):
+        if key == "enabled" if isinstance(section, bool) else isinstance(section, Mapping) and key in section:
+            return True
+    return False
+
+
+def _takes(rule: Rule, value: object) -> bool:
+    """A host's `mode: "dev"` is not ours."""
+    try:
+        rule.read("", value)
+    except ConfigError:
+        return False
+    return True
 
 
 def read_fields(section: str, value: Mapping[Any, Any], rules: Mapping[str, Rule]) -> dict[str, Any]:

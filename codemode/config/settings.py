@@ -97,7 +97,8 @@ def load_config(value: object = None, *, overlay: object = None) -> CodeModeConf
 
     `overlay` is the agent's own, in the same forms. Raises ConfigError.
     """
-    return resolve_config(section_of(value, "codeMode"), section_of(overlay, "codeMode"))
+    sections = [section_of(given, "codeMode", _CONFIG_RULES) for given in (value, overlay)]
+    return resolve_config(*sections)
 
 
 def resolve_config(global_value: object, agent_value: object = None) -> CodeModeConfig:

@@ -77,7 +77,8 @@ def load_tool_search(value: object = None, *, overlay: object = None) -> ToolSea
 
     `overlay` is the agent's own, field by field over the other. Raises ConfigError.
     """
-    fields = _read(section_of(value, "toolSearch")) | _read(section_of(overlay, "toolSearch"))
+    said, own = (_read(section_of(given, "toolSearch", _RULES)) for given in (value, overlay))
+    fields = said | own
     config = msgspec.convert({"enabled": "on"} | fields if fields else {}, ToolSearchConfig)
     limit = min(config.search_default_limit, config.max_search_limit)
     return msgspec.structs.replace(config, search_default_limit=limit)

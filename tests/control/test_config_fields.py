@@ -150,6 +150,42 @@ def test_other_sections_of_a_host_document_are_left_alone() -> None:
     assert load_config({"tools": {}}).enabled is False
 
 
+@pytest.mark.parametrize(
+    ("document", "key"),
+    [
+        ({"enabled": True, "tools": {}}, "enabled"),
+        ({"enabled": True, "tools": {"codeMode": {"timeoutMs": 500}}}, "enabled"),
+        ({"enabled": False, "tools": {"browser": {"enabled": True}}}, "enabled"),
+        ({"timeoutMs": 500, "tools": {"codeMode": True}}, "timeoutMs"),
+        ({"mode": "only", "tools": {"allow": ["*"]}}, "mode"),
+    ],
+)
+def test_a_key_of_our_section_beside_tools_is_refused_and_told_where_it_belongs(
+    document: dict[str, Any], key: str
+) -> None:
+    told = f"{key}: nothing reads this beside `tools`: write it as tools.codeMode.{key}. If it is"
+    for given in ({"value": document}, {"value": True, "overlay": document}):
+        with pytest.raises(ConfigError) as refused:
+            load_config(**given)
+        assert refused.value.key == key
+        assert str(refused.value).startswith(told)
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"agents": {}, "mcpServers": {}, "version": 3},
+        {"mode": "dev", "runtime": "node", "languages": "de"},  # values that ours never have
+        {"enabled": True},  # which is said in our section already
+    ],
+)
+def test_a_whole_document_of_a_host_works_with_keys_of_its_own_that_are_called_as_ours(
+    beside: dict[str, Any],
+) -> None:
+    assert load_config({**beside, "tools": {"codeMode": {"enabled": False}}}).enabled is False
+    assert load_config({**beside, "tools": {"codeMode": True, "allow": ["*"]}}).enabled is True
+
+
 def test_engine_settings_are_no_keys_of_the_contract() -> None:
     with pytest.raises(ConfigError):
         load_config({"workerReuse": 4})

@@ -81,6 +81,10 @@ def test_the_default_limit_is_not_above_the_largest() -> None:
         ({"coreTools": ["read", ""]}, "tools.toolSearch.coreTools: must be a list"),
         ({"codeTimeoutMs": "10s"}, "tools.toolSearch.codeTimeoutMs: must be a number from 100 to 60000"),
         ({"tools": []}, "tools: must be an object, not an empty list."),
+        (
+            {"coreTools": ["read"], "tools": {}},
+            "coreTools: nothing reads this beside `tools`: write it as tools.t",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_refused_by_its_key(written: object, told: str) -> None:
