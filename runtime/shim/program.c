@@ -182,6 +182,32 @@ void cm_program_uncaught(JSContext *ctx)
         JS_FreeValue(ctx, error);
 }
 
+static enum cm_status fail_if_unhandled(JSContext *ctx)
+{
+    for (uint32_t i = 0; i < unhandled_len; i++)
+        if (!same_object(unhandled[i].promise, main_promise))
+            return fail_with(ctx, "unhandled", unhandled[i].reason);
+    return CM_IDLE;
+}
+
+/* Runs jobs until there are none: CM_IDLE, or how the program ended on the way. */
+static enum cm_status run_jobs(JSContext *ctx)
+{
+    JSRuntime *rt = JS_GetRuntime(ctx);
+    for (;;) {
+        JSContext *job_ctx;
+        if (cm_shared.interrupt)
+            return CM_INTERRUPTED; /* whatever the program did with the exception */
+        if (JS_VALUE_GET_TAG(uncaught) != JS_TAG_UNINITIALIZED)
+            return fail_with(ctx, "exception", uncaught);
+        int r = JS_ExecutePendingJob(rt, &job_ctx);
+        if (r == 0)
+            return CM_IDLE;
+        if (r < 0)
+            cm_program_uncaught(ctx);
+    }
+}
+
 /* ---- success --------------------------------------------------------------------------------- */
 
 static enum cm_status finish_with_value(JSContext *ctx)
@@ -193,10 +219,17 @@ static enum cm_status finish_with_value(JSContext *ctx)
     cm_bridge_close(ctx);
     enum cm_json r = cm_json_write(ctx, &json, value, &lossy, false);
     JS_FreeValue(ctx, value);
-    if (r == CM_JSON_INTERRUPTED || cm_shared.interrupt)
-        return CM_INTERRUPTED;
-    room = cm_shared.output_limit - cm_shared.output_used; /* getters may have written output */
-    enum cm_status status = CM_DONE;
+    /* getters may have written output, and begun or lost something that ends before the run does */
+    enum cm_status status = r == CM_JSON_INTERRUPTED ? CM_INTERRUPTED : run_jobs(ctx);
+    if (status == CM_IDLE)
+        status = fail_if_unhandled(ctx);
+    if (status != CM_IDLE) {
+        cm_buf_free(&json);
+        cm_buf_free(&lossy);
+        return status;
+    }
+    status = CM_DONE;
+    room = cm_shared.output_limit - cm_shared.output_used;
     if (json.len + json.dropped > room) {
         status = CM_FAILED;
         cm_buf_puts(&result, "{\"kind\":\"value_too_large\",\"bytes\":");
@@ -219,23 +252,13 @@ static enum cm_status finish_with_value(JSContext *ctx)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static bool first_unhandled(uint32_t *index)
-{
-    for (uint32_t i = 0; i < unhandled_len; i++)
-        if (!same_object(unhandled[i].promise, main_promise)) {
-            *index = i;
-            return true;
-        }
-    return false;
-}
-
 static enum cm_status decide(JSContext *ctx)
 {
-    uint32_t i;
+    enum cm_status status;
     switch (JS_PromiseState(ctx, main_promise)) {
     case JS_PROMISE_REJECTED: {
         JSValue reason = JS_PromiseResult(ctx, main_promise);
-        enum cm_status status = fail_with(ctx, "exception", reason);
+        status = fail_with(ctx, "exception", reason);
         JS_FreeValue(ctx, reason);
         return status;
     }
@@ -243,34 +266,21 @@ static enum cm_status decide(JSContext *ctx)
         cm_shared.returned = 1;
         if (cm_shared.pending_calls)
             return CM_IDLE; /* calls that were never awaited are drained first */
-        if (first_unhandled(&i))
-            return fail_with(ctx, "unhandled", unhandled[i].reason);
-        return finish_with_value(ctx);
+        status = fail_if_unhandled(ctx);
+        return status == CM_IDLE ? finish_with_value(ctx) : status;
     default:
         if (cm_shared.pending_calls || cm_shared.pending_timers || cm_shared.pending_yields)
             return CM_IDLE;
-        if (first_unhandled(&i)) /* most likely the reason why nothing goes on */
-            return fail_with(ctx, "unhandled", unhandled[i].reason);
-        return fail_with(ctx, "deadlock", JS_UNDEFINED);
+        status = fail_if_unhandled(ctx); /* most likely the reason why nothing goes on */
+        return status == CM_IDLE ? fail_with(ctx, "deadlock", JS_UNDEFINED) : status;
     }
 }
 
-/* Runs jobs until there are none. */
+/* Runs until there is nothing to do but wait. */
 enum cm_status cm_program_run(JSContext *ctx)
 {
-    JSRuntime *rt = JS_GetRuntime(ctx);
-    for (;;) {
-        JSContext *job_ctx;
-        if (cm_shared.interrupt)
-            return CM_INTERRUPTED; /* whatever the program did with the exception */
-        if (JS_VALUE_GET_TAG(uncaught) != JS_TAG_UNINITIALIZED)
-            return fail_with(ctx, "exception", uncaught);
-        int r = JS_ExecutePendingJob(rt, &job_ctx);
-        if (r == 0)
-            return decide(ctx);
-        if (r < 0)
-            cm_program_uncaught(ctx);
-    }
+    enum cm_status status = run_jobs(ctx);
+    return status == CM_IDLE ? decide(ctx) : status;
 }
 
 enum cm_status cm_program_start(JSContext *ctx, const char *text, size_t len)

@@ -182,9 +182,16 @@ def test_a_long_error_message_is_cut_between_characters(text: str) -> None:
 
 def test_a_getter_that_calls_a_tool_while_the_final_value_is_read_sends_nothing() -> None:
     ran = run(
-        "return { get a() { return tools.call('t'); }, b: { toJSON() { return setTimeout(() => 1); } } }"
+        "return { get a() { const p = tools.call('t'); p.catch(() => 1); return p; },"
+        "b: { toJSON() { return setTimeout(() => 1); } } }"
     )
     assert ran.value == {"a": "[Promise, not awaited]", "b": "[Threw: the program has already returned]"}
+    assert ran.messages == []
+
+
+def test_a_call_made_while_the_final_value_is_read_fails_the_run_if_nobody_handles_its_refusal() -> None:
+    ran = run("return { get a() { return tools.call('t'); } }")
+    assert (ran.failure["kind"], ran.failure["tool"]) == ("unhandled", False)
     assert ran.messages == []
 
 

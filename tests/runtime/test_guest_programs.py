@@ -185,6 +185,10 @@ def test_a_promise_that_a_timer_settles_is_no_deadlock() -> None:
         ("setTimeout(() => { throw new Error('t') }); await new Promise(() => 1)", "exception", False),
         ("setTimeout(async () => { await tools.call('fail') }); await new Promise((r) => setTimeout(r, 99)); return 1", "unhandled", True),
         ("tools.call(5); return 1", "unhandled", False),
+        ("return { get a() { Promise.reject(new Error('lost')); return 1 } }", "unhandled", False),
+        ("return { get a() { (async () => { await null; throw new Error('late') })(); return 1 } }", "unhandled", False),
+        ("return { get a() { queueMicrotask(() => { throw new Error('job') }); return 1 } }", "exception", False),
+        ("try { await tools.call('fail') } catch (e) { return { toJSON() { Promise.reject(e); return 1 } } }", "unhandled", True),
         ("await tools.nope()", "exception", False),
     ],
 )  # fmt: skip
@@ -200,6 +204,7 @@ def test_a_failure_nobody_handled_fails_the_run_and_says_whose_it_is(
     ["const p = tools.call('fail'); await tools.call('ok'); await p.catch(() => 1); return 1",
      "const p = Promise.reject(1); await null; await null; p.catch(() => 1); return 1",
      "await Promise.allSettled([tools.call('fail')]); return 1",
+     "return { toJSON() { const p = Promise.reject(1); queueMicrotask(() => p.catch(() => 1)); return 1 } }",
      "tools.call('fail').catch(() => 1); return 1",
      "await Promise.race([tools.call('ok'), tools.call('fail').catch(() => 1)]); return 1",
      "const p = tools.call('fail'); setTimeout(() => p.catch(() => 1), 5); await new Promise((r) => setTimeout(r, 9)); return 1"],

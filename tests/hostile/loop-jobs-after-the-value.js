@@ -1,0 +1,3 @@
+// expect: failed timeout
+// with: timeoutMs=300
+return { get a() { const again = () => queueMicrotask(again); again(); return 1; } };
