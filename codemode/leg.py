@@ -109,7 +109,9 @@ class Leg:
         run = self._run
         self._deadline = asyncio.get_running_loop().time() + self._budget_ms / 1000
         self._restored_bytes = len(delta)
-        worker.send_resume(delta, settlements, self._limits(), self._budget_ms, run.environment)
+        worker.send_resume(
+            delta, settlements, self._limits(), self._budget_ms, run.environment, run.exact_positions
+        )
         self._publish(events.Resumed(run_id=run.id, at_ms=wall_ms(), settled=len(settlements)))
 
     async def resume(self, worker: Worker) -> CodeModeResult:

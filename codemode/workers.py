@@ -133,6 +133,7 @@ class Worker:
         limits: Limits,
         budget_ms: int,
         descriptor: RunDescriptor,
+        exact_positions: bool,
     ) -> None:
         """Restores a captured guest into this fresh one and delivers; `outcome` waits for what comes of it.
 
@@ -140,7 +141,7 @@ class Worker:
         """
         self._begin(descriptor, limits)
         packed = pack_settlements(settlements)
-        resume = wire.Resume(limits, budget_ms, descriptor.offer, len(packed))
+        resume = wire.Resume(limits, budget_ms, descriptor.offer, len(packed), exact_positions)
         self._open(frame_parts(wire.encode(resume), delta, packed), budget_ms)
 
     async def deliver(self, settlements: Sequence[Settlement]) -> wire.Outcome:

@@ -99,12 +99,16 @@ class Start(Message, frozen=True):
 
 
 class Resume(Message, frozen=True):
-    """The frame's tail is packed settlements, so many bytes of them, and the delta."""
+    """The frame's tail is packed settlements, so many bytes of them, and the delta.
+
+    `exact_positions` is what the worker that started the program said of it.
+    """
 
     limits: Limits
     budget_ms: int
     offer: Offer
     settlements_bytes: int
+    exact_positions: bool
 
 
 class Deliver(Message, frozen=True):

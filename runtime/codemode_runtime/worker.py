@@ -40,7 +40,7 @@ class Worker:
         self._memory_bytes = memory_bytes
         self._watchdog = Watchdog(self._answer_and_exit)
         self._watchdog.start()
-        self._exact_positions = True
+        self._exact_positions = True  # of the program of this leg
         self._expects_soon = False  # the host said so, or the guest waits for calls, which may be quick
 
     def serve(self, layers: Sequence[wire.LayerReport]) -> None:
@@ -64,7 +64,7 @@ class Worker:
         self._obey(wire.read_as_worker(wire.encode(wire.Deliver())), settled)
         self._guest.close()
         self._guest = self._make_guest()
-        resume = wire.Resume(limits, 60_000, wire.Offer(), len(settled))
+        resume = wire.Resume(limits, 60_000, wire.Offer(), len(settled), exact_positions=True)
         self._obey(wire.read_as_worker(wire.encode(resume)), settled + delta)
         self._guest.close()
         self._line = line
@@ -90,6 +90,7 @@ class Worker:
 
     def _reset(self, layers: Sequence[wire.LayerReport]) -> None:
         self._watchdog.arm(None)
+        self._exact_positions = True
         self._expects_soon = False
         self._guest = self._make_guest()
         self._line.send(wire.encode(wire.Ready(tuple(layers))))
@@ -120,6 +121,7 @@ class Worker:
     def _resume(self, resume: wire.Resume, tail: Data) -> None:
         settlements, delta = tail[: resume.settlements_bytes], memoryview(tail)[resume.settlements_bytes :]
         self._begin(resume.limits, resume.budget_ms, resume.offer)
+        self._exact_positions = resume.exact_positions
         began = time.perf_counter_ns()
         try:
             self._guest.restore(delta, resume.limits)

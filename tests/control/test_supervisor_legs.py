@@ -96,7 +96,7 @@ def test_a_captured_program_goes_on_in_another_process() -> None:
             assert captured.bytes == len(delta)
             with await found.lease() as worker:
                 assert worker.token != first
-                worker.send_resume(delta, settlements, Limits(), BUDGET_MS, Offering())
+                worker.send_resume(delta, settlements, Limits(), BUDGET_MS, Offering(), exact_positions=True)
                 outcome = await worker.outcome()
         assert isinstance(outcome, wire.Done)
         assert wire.decode_value(outcome.result.value) == ["kept", {"v": 1}]
@@ -124,7 +124,9 @@ def test_a_damaged_delta_is_refused() -> None:
     async def scenario() -> None:
         async with supervisor() as found:
             with await found.lease() as worker:
-                worker.send_resume(b"no delta at all" * 9, [], Limits(), BUDGET_MS, Offering())
+                worker.send_resume(
+                    b"no delta at all" * 9, [], Limits(), BUDGET_MS, Offering(), exact_positions=True
+                )
                 outcome = await worker.outcome()
         assert isinstance(outcome, wire.RestoreRefused)
         assert outcome.code == "snapshot_restore_failed"

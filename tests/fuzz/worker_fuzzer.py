@@ -40,7 +40,7 @@ def orders() -> tuple[bytes, ...]:
         for order in (
             wire.Start(program, "javascript", limits, _BUDGET_MS, offer),
             wire.Start("return 1 as any", "typescript", limits, _BUDGET_MS, offer),
-            wire.Resume(limits, _BUDGET_MS, offer, len(_SETTLED)),
+            wire.Resume(limits, _BUDGET_MS, offer, len(_SETTLED), exact_positions=True),
             wire.Deliver(),
             wire.Capture(1 << 20),
             wire.Reset(),

@@ -17,6 +17,7 @@ from codemode_runtime.frames import (
     FrameTooLarge,
     encode_frame,
 )
+from codemode_runtime.shapes import Limits
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
@@ -172,3 +173,15 @@ def test_brackets_in_strings_and_side_by_side_are_no_depth() -> None:
 )
 def test_messages_are_counted_unless_they_are_torn(messages: bytes, count: int | None) -> None:
     assert wire.count_messages(messages) == count
+
+
+def test_a_resumed_leg_has_to_say_whether_positions_are_exact() -> None:
+    order = wire.encode(wire.Resume(Limits(), 1, wire.Offer(), 0, exact_positions=False))
+    read = wire.read_as_worker(order)
+    assert isinstance(read, wire.Resume)
+    assert not read.exact_positions
+    for wrong in (b"null", b"0", b'"false"'):
+        with pytest.raises(msgspec.ValidationError):
+            wire.read_as_worker(order.replace(b'"exact_positions":false', b'"exact_positions":' + wrong))
+    with pytest.raises(msgspec.ValidationError):
+        wire.read_as_worker(order.replace(b',"exact_positions":false', b""))
