@@ -7,26 +7,27 @@ the parser reports errors on some valid programs, so the caller asks OXC before 
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from .angles import Angles
 from .edits import Edits
 from .lower import Lowering
 from .nodes import Untrusted, last_child
 from .parameters import lower_parameter_properties
 from .positions import LINE_BREAK, refusal_at
+from .tokens import next_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tree_sitter import Node, Tree
 
-_SPACE_AND_COMMENTS = re.compile(rb"(?:\s|\xc2\xa0|\xef\xbb\xbf|//[^\n\r]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+")
 _STATEMENT_LIKE = (b"{", b"function", b"class", b"async", b"let")
 # After one of these something has to come: where it does not, what stands there instead is the mistake.
 _WANT_MORE = frozenset(
     {"=", ":", "=>", "?", ".", "&&", "||", "??", "+", "-", "*", "/", "%", "<", ">", "|", "&"}
 )
+_TAKES_TYPE_ARGUMENTS = frozenset({"call_expression", "instantiation_expression", "new_expression"})
 # An expression here cannot be taken for the start of a statement or block.
 _SAFE_PLACES = frozenset(
     {"arguments", "array", "as_expression", "assignment_expression", "pair", "parenthesized_expression"}
@@ -46,6 +47,7 @@ class Eraser:
         self.source = source
         self.edits = Edits(source)
         self.parents: list[Node] = []
+        self.angles = Angles(source, self.edits)
         self.lowering = Lowering(source, self.edits)
         self._has_error = has_error
         self._skipped: set[int] = set()
@@ -70,14 +72,13 @@ class Eraser:
                 parents.pop()
 
     def finish(self) -> bytes:
+        self.angles.settle()
         self.lowering.settle_aliases()
         return self.edits.finish()
 
     def next_code(self, offset: int) -> tuple[int, bool]:
         """Where the next token starts, and whether a line break comes before it."""
-        found = _SPACE_AND_COMMENTS.match(self.source, offset)
-        end = found.end() if found else offset
-        return end, LINE_BREAK.search(self.source, offset, end) is not None
+        return next_code(self.source, offset)
 
     def skip(self, node: Node) -> None:
         self._skipped.add(node.id)
@@ -131,6 +132,13 @@ def _blank_unchecked(eraser: Eraser, node: Node) -> bool:
     """Variance annotations (`<in out T>`) are errors to the parser, but it finds the brackets around."""
     eraser.edits.blank(node.start_byte, node.end_byte)
     return False
+
+
+def _type_arguments(eraser: Eraser, node: Node) -> bool:
+    owner = eraser.parents[-1]
+    if owner.type in _TAKES_TYPE_ARGUMENTS and not eraser.angles.are_type_arguments(node, owner):
+        return False
+    return _blank(eraser, node)
 
 
 def _blank_statement(eraser: Eraser, node: Node) -> bool:
@@ -270,19 +278,8 @@ def _abstract_class(eraser: Eraser, node: Node) -> bool:
     return True
 
 
-def _tagged_generic(eraser: Eraser, node: Node) -> bool:
-    """The parser reads ``f<T>`…` `` as two comparisons; TypeScript never does."""
-    right = node.child_by_field_name("right")
-    left = node.child_by_field_name("left")
-    if right is None or left is None or right.type != "template_string" or left.type != "binary_expression":
-        return True
-    outer = node.child_by_field_name("operator")
-    inner = left.child_by_field_name("operator")
-    if outer is not None and inner is not None and (inner.type, outer.type) == ("<", ">"):
-        argument = left.child_by_field_name("right")
-        if argument is not None:
-            eraser.skip(argument)
-        eraser.edits.blank(inner.start_byte, outer.end_byte)
+def _comparison(eraser: Eraser, node: Node) -> bool:
+    eraser.angles.compare(node)
     return True
 
 
@@ -349,7 +346,6 @@ _RULES: dict[str, Callable[[Eraser, Node], bool]] = {
             "implements_clause",
             "override_modifier",
             "type_annotation",
-            "type_arguments",
             "type_predicate_annotation",
         ),
         _blank,
@@ -373,13 +369,14 @@ _RULES: dict[str, Callable[[Eraser, Node], bool]] = {
     **dict.fromkeys(("internal_module", "module"), _namespace),
     "abstract_class_declaration": _abstract_class,
     "arrow_function": _arrow,
-    "binary_expression": _tagged_generic,
+    "binary_expression": _comparison,
     "class_body": _class_body,
     "decorator": _decorator,
     "enum_declaration": _enum,
     "export_statement": _export,
     "import_alias": _alias,
     "non_null_expression": _non_null,
+    "type_arguments": _type_arguments,
     "type_assertion": _type_assertion,
     "variable_declarator": _declarator,
 }
