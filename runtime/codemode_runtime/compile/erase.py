@@ -30,8 +30,8 @@ _WANT_MORE = frozenset(
 _TAKES_TYPE_ARGUMENTS = frozenset({"call_expression", "instantiation_expression", "new_expression"})
 # An expression here cannot be taken for the start of a statement or block.
 _SAFE_PLACES = frozenset(
-    {"arguments", "array", "as_expression", "assignment_expression", "pair", "parenthesized_expression"}
-    | {"public_field_definition", "return_statement", "satisfies_expression", "variable_declarator"}
+    {"arguments", "array", "assignment_expression", "pair", "parenthesized_expression"}
+    | {"public_field_definition", "return_statement", "variable_declarator"}
 )
 
 
@@ -182,13 +182,22 @@ def _type_assertion(eraser: Eraser, node: Node) -> bool:
     operand = last_child(node)
     broken = LINE_BREAK.search(eraser.source, node.start_byte, operand.start_byte) is not None
     ambiguous = eraser.source.startswith(_STATEMENT_LIKE, operand.start_byte)
-    if broken or (ambiguous and eraser.parents[-1].type not in _SAFE_PLACES):
+    if broken or (ambiguous and not _is_safe_place(eraser, node)):
         types = node.children[0]
         _blank(eraser, types)
         eraser.skip(types)
         eraser.edits.put(node.start_byte, b"(")
         eraser.edits.insert(node.end_byte, ")", opened=node.start_byte)
     return True
+
+
+def _is_safe_place(eraser: Eraser, node: Node) -> bool:
+    """Casts are looked through, since nothing is left of them; what starts with the node protects nothing."""
+    depth = len(eraser.parents) - 1
+    while depth > 0 and eraser.parents[depth].type in {"as_expression", "satisfies_expression"}:
+        depth -= 1
+    place = eraser.parents[depth]
+    return place.type in _SAFE_PLACES and place.start_byte < node.start_byte
 
 
 def _non_null(eraser: Eraser, node: Node) -> bool:

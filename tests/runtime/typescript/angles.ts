@@ -10,7 +10,7 @@ out((a3 < b3 >> 1)); out([a3 < b3, c3 >> 1]);
 //// a sequence of comparisons in a condition => [1]
 const a4 = 5, b4 = 4, o4 = { n: 0 };
 if (a4 < b4, o4.n > -1) out(1);
-for (let y = 1; a4 < b4, y>-1; y -= 2) if (y < 1) out("never");
+for (let y = 1; a4 < b4, y>-1; y -= 2) if (y < 1) { out("never"); break; }
 //// signs after what looks like type arguments => [true,true,true,true]
 const a5: any = 1, b5: any = 2, c5: any = 0;
 out((a5<b5>-c5)); out((a5<b5>+c5)); out((a5 < b5 | c5 > -1) === 1); out((a5 < b5 & c5 > -1) === 1);

@@ -160,3 +160,15 @@ const cond = (v: unknown) => typeof v === "string" ? "s" as const : "n" as const
 out(cond("x"))
 //// line separator in a type => [1]
 type LS = 1 |  2; const ls: LS = 1; out(ls);
+//// an asserted object that is cast again as the body of an arrow function [lowered] => [{"a":1},{"b":2},{"c":3}]
+const again1 = () => <any>{ a: 1 } as any, again2 = () => <any>{ b: 2 } satisfies any as any;
+const again3 = [() => <any>{ c: 3 } as any];
+out(again1()); out(again2()); out(again3[0]!());
+//// an asserted function that is cast again as a statement [lowered] => [1]
+<any>function () { out("never") } as any;
+<any>class { static { out(1) } } satisfies any;
+//// an asserted object that is cast again where it is safe => [{"a":1},{"b":2},[{"c":3}]]
+const safe1 = <any>{ a: 1 } as any;
+let safe2: any;
+safe2 = <any>{ b: 2 } as any;
+out(safe1); out(safe2); out([<any>{ c: 3 } as any]);
