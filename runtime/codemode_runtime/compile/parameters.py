@@ -44,7 +44,9 @@ def lower_parameter_properties(body: Node, owner: Node, edits: Edits) -> None:
 
 def _is_constructor(member: Node, source: bytes) -> bool:
     name = member.child_by_field_name("name") if member.type == "method_definition" else None
-    return name is not None and _text(name, source) == "constructor"
+    if name is None or any(child.type == "static" for child in member.children):
+        return False  # a static method may have the name
+    return _text(name, source) in {"constructor", "'constructor'", '"constructor"'}
 
 
 def _is_derived(owner: Node) -> bool:

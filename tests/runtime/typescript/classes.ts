@@ -183,3 +183,9 @@ out(Object.keys(SDF));
 //// static index signature [reprinted] => [0]
 class SIS { static [key: string]: any; }
 out(Object.keys(SIS).length);
+//// a static method named constructor before the constructor [lowered] => [{"x":1},2]
+class StaticNamed { static constructor() { return 2 } constructor(public x: number) {} }
+out(new StaticNamed(1)); out((StaticNamed as any).constructor());
+//// a constructor in quotes [lowered] => [{"x":1}]
+class Quoted { "constructor"(public x: number) {} }
+out(new Quoted(1));
