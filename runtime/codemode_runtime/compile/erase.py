@@ -164,7 +164,7 @@ def _cast(eraser: Eraser, node: Node) -> bool:
 
 
 def _reaches_over_a_line(eraser: Eraser, node: Node) -> bool:
-    """Whether the type was read as `T⏎[…]`: an index type needs its bracket on the same line."""
+    """Whether the type was read as `T⏎[…]` or `T⏎<…>`: these brackets need to be on the line of the type."""
     last = node
     while last.child_count:
         if last.type in {"lookup_type", "array_type"}:
@@ -174,6 +174,9 @@ def _reaches_over_a_line(eraser: Eraser, node: Node) -> bool:
             last = subject
         else:
             last = last_child(last)
+            before = last.prev_sibling if last.type == "type_arguments" else None
+            if before is not None and LINE_BREAK.search(eraser.source, before.end_byte, last.start_byte):
+                return True
     return False
 
 

@@ -172,3 +172,31 @@ const safe1 = <any>{ a: 1 } as any;
 let safe2: any;
 safe2 = <any>{ b: 2 } as any;
 out(safe1); out(safe2); out([<any>{ c: 3 } as any]);
+//// cast before a line separator and a parenthesis => [1]
+const sep1 = 1 as any (0)
+out(sep1)
+//// cast before a comment that a line separator ends => [1]
+const sep2 = 1 as any // so (0)
+out(sep2)
+//// cast before a wide space and a new line => [1]
+const sep3 = 1 as any　
+(0)
+out(sep3)
+//// cast before a comparison on the next line => [false,false]
+const cmp1: any = 5, U1: any = 3
+const cmp2 = cmp1 as any
+< U1 > (0)
+out(cmp2)
+const cmp3 = cmp1 satisfies any
+< U1 > (0)
+out(cmp3)
+//// cast to a named type before a comparison on the next line [reprinted] => [false]
+type Named1 = any
+const cmp4: any = 5, U2: any = 3
+const cmp5 = cmp4 as Named1
+< U2 > (0)
+out(cmp5)
+//// variable with a named type before an assertion on the next line [reprinted] => [1]
+type Named2 = any
+let late: Named2
+<any>out(1)
