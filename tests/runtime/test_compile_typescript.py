@@ -197,5 +197,25 @@ def test_a_return_survives_the_reprinting() -> None:
     assert run(f"out(await (async () => {{{prepared.code}}})())") == [4]
 
 
+def test_a_namespace_with_its_brace_on_the_next_line_leaves_room_for_a_return() -> None:
+    prepared = prepare("namespace N\n{ export const a = 1 }\nreturn N.a;", "typescript")
+    assert prepared.exact_positions
+    assert run(f"out(await (async () => {{{prepared.code}}})())") == [1]
+
+
+def test_the_head_of_a_namespace_in_a_template_survives_the_reprinting() -> None:
+    text = "class A { abstract: number = 4 }\nconst t = `\nnamespace N {\n`;\nreturn t;"
+    prepared = prepare(text, "typescript")
+    assert not prepared.exact_positions
+    assert run(f"out(await (async () => {{{prepared.code}}})())") == ["\nnamespace N {\n"]
+
+
+def test_a_namespace_that_oxc_prints_as_it_is_is_refused() -> None:
+    text = "class A { abstract: number = 4 }\nnamespace N { export const a = 1 }\nreturn N.a;"
+    with pytest.raises(SourceError) as refused:
+        prepare(text, "typescript")
+    assert refused.value.code == "typescript_transform_failed"
+
+
 def test_typescript_cells_report_their_language() -> None:
     assert prepare("return 1 as number", "typescript").language == "typescript"

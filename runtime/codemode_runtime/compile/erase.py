@@ -39,7 +39,7 @@ def erase(tree: Tree, source: bytes) -> bytes:
     """The program without its types. Raises `Untrusted`, or `SourceError` for what the engine cannot run."""
     eraser = Eraser(source, has_error=tree.root_node.has_error)
     eraser.walk(tree)
-    return eraser.finish()
+    return eraser.finish(tree)
 
 
 class Eraser:
@@ -71,9 +71,9 @@ class Eraser:
                     return
                 parents.pop()
 
-    def finish(self) -> bytes:
+    def finish(self, tree: Tree) -> bytes:
         self.angles.settle()
-        self.lowering.settle_aliases()
+        self.lowering.settle_aliases(tree.root_node)
         return self.edits.finish()
 
     def next_code(self, offset: int) -> tuple[int, bool]:
@@ -346,7 +346,7 @@ def _class_body(eraser: Eraser, node: Node) -> bool:
 
 
 def _alias(eraser: Eraser, node: Node) -> bool:
-    eraser.lowering.alias(node)
+    eraser.lowering.alias(node, eraser.parents[-1])
     return False
 
 

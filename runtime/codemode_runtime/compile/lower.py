@@ -2,7 +2,8 @@
 
 The emitted code stands on the line of the construct it replaces; bodies, initialisers and everything after
 keep their lines. Semantics are TypeScript's: merged enums and namespaces, reverse mapping of numbers. A
-variable exported from a namespace is an accessor, so it is live.
+variable exported from a namespace is an accessor, so it is live. What an earlier part of an enum or namespace
+made is a constant around a later part; a variable is not, since a copy of it would not be live.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from .nodes import field, named
+from .nodes import descendants, field, named
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -37,7 +38,10 @@ _UNBINDABLE = re.compile(
     r"|undefined|var|void|while|with|yield"
 )
 _OWN_NAMES = re.compile(rb"_cm(\d{1,9})")
-_IDENTIFIER = re.compile(r"[\w$]+")
+_IDENTIFIER = re.compile(r"[^\W\d][\w$]*+|\$[\w$]*+")
+_WORDS = re.compile(r"[\w$]+")
+_DEEP = 100  # parts nested deeper are not read for names, each of them inside all others
+_NAMES = frozenset({"identifier", "shorthand_property_identifier"})
 
 
 class Lowering:
@@ -49,7 +53,13 @@ class Lowering:
             int, set[str]
         ] = {}  # id of a block -> names that need no declaration in it any more
         self._has_values: dict[int, bool] = {}
-        self._aliases: list[tuple[int, int, str]] = []
+        self._constants: dict[
+            tuple[int, str], list[str]
+        ] = {}  # container and name -> what earlier parts made
+        self._merged_into: dict[
+            int, set[str]
+        ] = {}  # id of a namespace's block -> the constants of its namespace
+        self._aliases: list[tuple[int, int, str, bool]] = []
         self._next_name: int | None = None
 
     def is_type(self, declaration: Node) -> bool:
@@ -64,23 +74,29 @@ class Lowering:
         enum_name = self._text(name)
         fresh = self._fresh()
         target, last, add = f"{fresh}o", f"{fresh}l", f"{fresh}m"
+        constants = self._constants.setdefault((_container(parents).id, enum_name), set())
+        before, after = self._around(enum_name, constants, body, parents)
         header = (
-            f"{self._declaration(enum_name, parents)}(({target},{last})=>{{const {add}=(k,v={last}+1)=>"
-            f"({last}={target}[k]=v,typeof v==='string'||({target}[v]=k),v);"
+            f"{self._declaration(enum_name, parents)}{before}(({target},{last})=>"
+            f"{{const {add}=(k,v={last}+1)=>({last}={target}[k]=v,typeof v==='string'||({target}[v]=k),v);"
         )
         self._edits.replace(node.start_byte, body.start_byte + 1, header)
         for member in body.children:
-            self._enum_member(member, add)
+            constants.update(self._enum_member(member, add))
         owner = self._owner_object(enum_name, parents)
-        self._edits.replace(body.end_byte - 1, body.end_byte, f"}})({owner},-1);")
+        self._edits.replace(body.end_byte - 1, body.end_byte, f"}})({owner},-1);{after}")
 
     def namespace(self, node: Node, parents: list[Node]) -> None:
         """An immediately called function that fills the namespace's object; dotted names nest."""
         name, body = field(node, "name"), field(node, "body")
         parts = [part.strip() for part in self._text(name).split(".")]
         fresh = self._fresh()
-        header = self._declaration(parts[0], parents)
-        footer = f"}})({self._owner_object(parts[0], parents)});"
+        constants: set[str] = set()
+        if len(parts) == 1:
+            constants = self._constants.setdefault((_container(parents).id, parts[0]), constants)
+        before, after = self._around(parts[0], constants, body, parents)
+        header = self._declaration(parts[0], parents) + before
+        footer = f"}})({self._owner_object(parts[0], parents)});{after}"
         for index, part in enumerate(parts[1:]):
             header += f"(function({fresh}n{index}){{var {part};"
             footer = f"}})({part}={fresh}n{index}.{part}??={{}});{footer}"
@@ -88,6 +104,7 @@ class Lowering:
         self._edits.replace(node.start_byte, body.start_byte + 1, f"{header}(function({target}){{")
         self._edits.replace(body.end_byte - 1, body.end_byte, footer)
         self._targets[body.id] = target
+        self._merged_into[body.id] = constants
 
     def export(self, node: Node, declaration: Node, block: Node) -> bool:
         """Drop `export` and put what is declared on the namespace's object; False for other exports."""
@@ -96,32 +113,44 @@ class Lowering:
             return False
         self._edits.blank(node.start_byte, declaration.start_byte)
         kind = declaration.type
+        constants = self._merged_into[block.id]
         if kind in _CLASSES or kind in _FUNCTIONS:
             name = self._text(field(declaration, "name"))
+            constants.add(name)
             statement = f"{target}.{name}={name};"
         elif kind in {"lexical_declaration", "variable_declaration"}:
             constant = self._source.startswith(b"const", declaration.start_byte)
-            statement = "".join(
-                _export_variable(target, name, constant) for name in self._bound_names(declaration)
-            )
+            names = self._bound_names(declaration)
+            constants.update(names if constant else ())
+            statement = "".join(_export_variable(target, name, constant) for name in names)
         elif kind == "import_alias":
             name = self._text(named(declaration, 0))
             statement = f"{target}.{name}={name};"
+        elif kind == "enum_declaration" or kind in _NAMESPACES:
+            constants.add(self._text(field(declaration, "name")).partition(".")[0].strip())
+            return True  # they attach themselves to their owner
         else:
-            return kind == "enum_declaration" or kind in _NAMESPACES  # they attach themselves to their owner
+            return False
         self._edits.insert(node.end_byte, f";{statement}", opened=node.start_byte)
         return True
 
-    def alias(self, node: Node) -> None:
-        self._aliases.append((node.start_byte, node.end_byte, self._text(named(node, 0))))
+    def alias(self, node: Node, parent: Node) -> None:
+        exported = parent.type == "export_statement"
+        self._aliases.append((node.start_byte, node.end_byte, self._text(named(node, 0)), exported))
 
-    def settle_aliases(self) -> None:
+    def settle_aliases(self, root: Node) -> None:
         """`import A = N.B` is a variable if more than types use it; else it may name a type and must go."""
         if not self._aliases:
             return
-        uses = Counter(_IDENTIFIER.findall(self._edits.blanked().decode("utf-8", "replace")))
-        for start, end, name in self._aliases:
-            if uses[name] > 1:
+        left = self._edits.blanked()
+        uses = Counter(
+            self._text(node)
+            for node in descendants(root)
+            if node.type in _NAMES
+            and left[node.start_byte : node.end_byte] == self._source[node.start_byte : node.end_byte]
+        )
+        for start, end, name, exported in self._aliases:
+            if exported or uses[name] > 1:
                 self._edits.blank(start, start + len("import"))
                 for index, character in enumerate(b"var"):
                     self._edits.put(start + index, bytes((character,)))
@@ -168,8 +197,18 @@ class Lowering:
         exported = target is not None and parents[-1].type == "export_statement"
         return f"{name}={target}.{name}??={{}}" if exported else f"{name}||={{}}"
 
-    def _enum_member(self, member: Node, add: str) -> None:
+    def _around(self, name: str, constants: set[str], body: Node, parents: list[Node]) -> tuple[str, str]:
+        """A block with what earlier parts of an enum or namespace made, where this part says its name."""
+        if not constants or len(parents) > _DEEP:
+            return "", ""
+        said = dict.fromkeys(_WORDS.findall(self._text(body)))
+        names = [word for word in said if word in constants and word != name]
+        return (f"{{const {{{','.join(names)}}}={name};", "}") if names else ("", "")
+
+    def _enum_member(self, member: Node, add: str) -> list[str]:
+        """Lower a member; the name it can be called by in initialisers, if it is one."""
         edits = self._edits
+        name = member
         match member.type:
             case "property_identifier" | "string" | "computed_property_name":
                 edits.replace(member.start_byte, member.end_byte, f"{self._enum_key(member, add)});")
@@ -179,20 +218,32 @@ class Lowering:
                 edits.insert(member.end_byte, ");", opened=member.start_byte)
             case ",":
                 edits.blank(member.start_byte, member.end_byte)
+                return []
             case _:
-                pass
+                return []
+        bound = self._enum_constant(name)
+        return [bound] if bound else []
 
     def _enum_key(self, name: Node, add: str) -> str:
         text = self._text(name)
+        bound = self._enum_constant(name)
+        declared = f"const {bound}=" if bound else ""
         match name.type:
-            case "property_identifier" if _UNBINDABLE.fullmatch(text):
-                return f'{add}("{text}"'
             case "property_identifier":
-                return f'const {text}={add}("{text}"'
+                return f'{declared}{add}("{text}"'
             case "computed_property_name":
                 return f"{add}({text[1:-1]}"
             case _:
-                return f"{add}({text}"
+                return f"{declared}{add}({text}"
+
+    def _enum_constant(self, name: Node) -> str | None:
+        """What a member is called without its enum: an identifier, in quotes or not, that can be bound."""
+        text = self._text(name)
+        if name.type == "string":
+            text = text[1:-1]
+            if not _IDENTIFIER.fullmatch(text):
+                return None
+        return None if name.type == "computed_property_name" or _UNBINDABLE.fullmatch(text) else text
 
     def _bound_names(self, declaration: Node) -> list[str]:
         names: list[str] = []

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tree_sitter import Node
 
 
@@ -36,3 +38,17 @@ def last_child(node: Node) -> Node:
     if child is None:
         raise Untrusted(node.start_byte)
     return child
+
+
+def descendants(root: Node) -> Iterator[Node]:
+    """The node and everything below it, in the order of the text."""
+    cursor = root.walk()
+    while True:
+        node = cursor.node
+        assert node is not None  # a cursor on a tree always stands on a node
+        yield node
+        if cursor.goto_first_child():
+            continue
+        while not cursor.goto_next_sibling():
+            if not cursor.goto_parent():
+                return

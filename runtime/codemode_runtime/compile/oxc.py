@@ -6,8 +6,10 @@ process may not be allowed to do. Not being able to load it is an answer like an
 
 import re
 
+from .parsers import parse
+
 _WRAPPER = "async function _cm() {"
-_NAMESPACE_LEFT = re.compile(r"^[ \t]*(?:export )?(?:namespace|module) [\w.$]+ \{$", re.MULTILINE)
+_NAMESPACE_LEFT = re.compile(rb"^[ \t]*(?:export )?(?:namespace|module) [\w.$\x80-\xff]+ \{$", re.MULTILINE)
 _REASON = re.compile(r"^source \w+ error in [^:]*: ")
 
 
@@ -34,7 +36,7 @@ def transform(text: str) -> str:
             _transform(f"({{ async _cm() {{\n{text}\n}} }})")
         except OxcRefused as refused_again:
             raise (refused_again if "'return'" in str(refused) else refused) from None
-        if _NAMESPACE_LEFT.search(code):
+        if _has_namespace(code):
             raise OxcRefused(
                 "a namespace and `return` in one program need simpler syntax around them"
             ) from None
@@ -44,6 +46,19 @@ def transform(text: str) -> str:
 def preload() -> None:
     """Compile the module now, so that a later confinement does not forbid it."""
     _transform("0")
+
+
+def _has_namespace(code: str) -> bool:
+    """Whether a namespace was printed as it is; its head may also be the text of a template."""
+    source = code.encode()
+    heads = list(_NAMESPACE_LEFT.finditer(source))
+    if not heads:
+        return False
+    root = parse(source, "typescript").root_node
+    return any(
+        (node := root.descendant_for_byte_range(head.end() - 1, head.end())) is not None and node.type == "{"
+        for head in heads
+    )
 
 
 def _unwrapped(code: str) -> str:

@@ -7,21 +7,51 @@ from typing import TYPE_CHECKING
 
 from . import oxc
 from .erase import erase
-from .nodes import Untrusted
+from .nodes import Untrusted, descendants
+from .parsers import parse
 from .positions import SourceError, refusal_at
+from .tokens import next_code
 
 if TYPE_CHECKING:
     from tree_sitter import Tree
 
+_NAMESPACE_HEAD = re.compile(rb"(?:namespace|module)[ \t]+[^\n{]*+[\r\n]")
+_NAMESPACES = frozenset({"internal_module", "module"})
 _FOUND = re.compile(r"found `([^`]+)`")
 
 
 def to_javascript(tree: Tree, source: bytes) -> tuple[str, bool]:
     """JavaScript for a parsed program, and whether its positions are still those of the source."""
     try:
-        return erase(tree, source).decode("utf-8", "replace"), True
+        try:
+            return erase(tree, source).decode("utf-8", "replace"), True
+        except Untrusted:
+            joined = _join_heads(tree, source)
+            if joined == source:
+                raise
+            return erase(parse(joined, "typescript"), joined).decode("utf-8", "replace"), True
     except Untrusted as untrusted:
         return _reprint(source, untrusted.offset), False
+
+
+def _join_heads(tree: Tree, source: bytes) -> bytes:
+    """`namespace N⏎{` with its brace on the first line: the parser ends the statement at the line break."""
+    if not _NAMESPACE_HEAD.search(source):
+        return source
+    parts: list[bytes] = []
+    position = 0
+    for node in descendants(tree.root_node):
+        if (
+            node.type not in _NAMESPACES
+            or not node.child_count
+            or node.child_by_field_name("body") is not None
+        ):
+            continue
+        brace, _ = next_code(source, node.end_byte)
+        if source.startswith(b"{", brace):
+            parts += (source[position : node.end_byte], b"{", source[node.end_byte : brace], b" ")
+            position = brace + 1
+    return b"".join((*parts, source[position:]))
 
 
 def _reprint(source: bytes, offset: int) -> str:

@@ -100,3 +100,15 @@ out(E.B);
 const _cm1o = 1;
 enum E { A }
 out(_cm1o); out(E.A);
+//// a merged enum names members of its earlier part [lowered] => [2,7]
+enum Merged1 { A = 1 }
+enum Merged1 { B = A + 1, C = Merged1.A + 6 }
+out(Merged1.B); out(Merged1.C);
+//// a merged enum has a member's name outside of it too [lowered] [no oracle] => [2,"outer"]
+const A2: any = "outer";
+enum Merged2 { A2 = 1 }
+enum Merged2 { B = A2 + 1 }
+out(Merged2.B); out(A2);
+//// a member in quotes is named without them [lowered] => [2,3]
+enum InQuotes { 'c' = 2, "not one" = 3, d = c, e = d + 1 }
+out(InQuotes.d); out(InQuotes.e);

@@ -111,9 +111,44 @@ namespace N { export enum E { B = 1 } }
 out(N.E);
 //// namespace inside a function by way of a block [lowered] [no oracle] => [1]
 { namespace Local { export const a = 1; } out(Local.a); }
-//// namespace with its brace on the next line [reprinted] => [1]
+//// namespace with its brace on the next line [lowered] => [1]
 namespace Allman
 {
   export const a: number = 1;
 }
 out(Allman.a);
+//// a merged namespace names exports of its earlier part [lowered] [no oracle] => [2,[1,"f","C",5],9]
+namespace Merged1 { export const a = 1; export function f() { return "f" } export class C {} export enum E { X = 5 } }
+namespace Merged1 { export const b = a + 1; export const all = [a, f(), C.name, E.X]; }
+namespace Merged1 { const a = 9; export const own = a; }
+out(Merged1.b); out(Merged1.all); out(Merged1.own);
+//// a merged namespace inside another [lowered] [no oracle] => [2]
+namespace Outer2 { export namespace In { export const a = 1 } export namespace In { export const b = a + 1 } }
+out(Outer2.In.b);
+//// an alias of a type whose name is said elsewhere => ["Foo Foo"]
+namespace Types3 { export interface Foo { a: number } }
+import Foo = Types3.Foo;
+const foo3: Foo = { a: 1 }; // Foo
+out(`Foo ${"Foo"}`);
+//// an alias that is only used in a template [lowered] => ["1"]
+namespace Values4 { export const one = 1 }
+import one4 = Values4.one;
+out(`${one4}`);
+//// nested namespaces with their braces on the next line [lowered] => [1,2]
+namespace Allman5
+{
+  export const a = 1;
+  export namespace In
+  {
+    export const b: number = 2;
+  }
+}
+out(Allman5.a); out(Allman5.In.b);
+//// the head of a namespace in a template => ["\nnamespace N\n{"]
+out(`
+namespace N
+{`);
+//// a namespace that names itself in an earlier part [lowered] [no oracle] => [1]
+namespace Self6 { export const Self6 = 1, a = 1 }
+namespace Self6 { export const b = a }
+out(Self6.b);
