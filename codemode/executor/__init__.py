@@ -15,7 +15,7 @@ from codemode.executor.calls import (
     Ok,
     Via,
 )
-from codemode.executor.executor import Executor
+from codemode.executor.executor import BROKEN, Executor
 from codemode.executor.hooks import (
     AfterToolCall,
     BeforeToolCall,
@@ -28,6 +28,7 @@ from codemode.executor.hooks import (
 from codemode.executor.running import Gates
 
 __all__ = [
+    "BROKEN",
     "AfterToolCall",
     "ApprovalRequest",
     "Approve",

@@ -97,11 +97,6 @@ class ApprovalRequest(Struct, frozen=True):
     def to_dict(self) -> dict[str, Any]:
         return msgspec.to_builtins(self)
 
-    @staticmethod
-    def from_dict(stored: dict[str, Any]) -> ApprovalRequest:
-        """Raises msgspec.ValidationError."""
-        return msgspec.convert(stored, ApprovalRequest)
-
 
 class Decision(Struct, frozen=True):
     approved: bool

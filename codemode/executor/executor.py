@@ -1,8 +1,8 @@
 """The one way to a tool, for nested calls and ordinary turns alike. One executor per run, over its catalog.
 
 In this order: find it → check the arguments → the host's hooks → approval → run it → hooks → audit. Policy
-has already decided what is in the catalog; a live rule (`permit`) is asked while looking the tool up, so that
-a tool which is not allowed cannot be told from one that does not exist, not even by wrong arguments.
+has already decided what is in the catalog, so a tool which is not allowed cannot be told from one that does
+not exist, not even by wrong arguments.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _log = logging.getLogger("codemode.executor")
 
 _MAX_RESULT_BYTES = 8 << 20
 _LONGEST_NAME = 120
-_BROKEN = Failed("tool_error", "InternalError", "the call failed inside the engine")
+BROKEN = Failed("tool_error", "InternalError", "the call failed inside the engine")
 _CANCELLED = Failed("aborted", "Aborted", "the call was cancelled")
 # How long a cancelled task waits to see whether its loop goes on, before whoever asked for the call is told.
 _AFTERLIFE_SECONDS = 1.0
@@ -50,7 +50,6 @@ class Executor:
         self,
         catalog: Catalog,
         *,
-        permit: Callable[[Tool, CallContext], bool] | None = None,
         hooks: object = None,
         approve: Approve | None = None,
         audit: Audit | None = None,
@@ -63,7 +62,6 @@ class Executor:
         `hooks` is a chain, one hook or a list of them.
         """
         self._catalog = catalog
-        self._permit = permit
         self._hooks = hooks if isinstance(hooks, HookChain) else HookChain(hooks)
         self._approve = approve
         self._audit = audit
@@ -129,7 +127,7 @@ class Executor:
                 raise
             # what a tool or hook does is a result: this failure is ours
             _log.exception("the executor failed on %s", calling.name)
-            result = _BROKEN
+            result = BROKEN
         calling.tell(result)
 
     def _tell_end(self, error: BaseException, calling: Calling) -> None:
@@ -163,26 +161,15 @@ class Executor:
         return result
 
     def _find(self, request: CallRequest) -> Tool | None:
-        if request.via == "tools":
-            tool = self._catalog.resolve(request.tool)
-        else:
-            tool = self._catalog.get(request.tool)
-        if tool is None or self._permit is None:
-            return tool
-        try:
-            return tool if self._permit(tool, request.context) else None
-        except BaseException as error:  # a rule that cannot be asked has not allowed it
-            if ends_the_task(error, asyncio.current_task()):
-                raise
-            _log.exception("the live rule failed for %s", tool.id)
-            return None
+        find = self._catalog.resolve if request.via == "tools" else self._catalog.get
+        return find(request.tool)
 
     def _unknown(self, request: CallRequest) -> Failed:
         name = request.tool[:_LONGEST_NAME]
         if request.via == "tools" and name.startswith("mcp:"):
             hint = " MCP tools are called as MCP.<server>.<tool>({ … }); API.list() shows them."
             return Failed("unknown_tool", "UnknownTool", f'No tool "{name}" in tools.{hint}')
-        near = [found for found in self._catalog.nearest(name) if self._is_permitted(found, request.context)]
+        near = [found for found in self._catalog.nearest(name) if self._can_be_called(found)]
         hint = f" Nearest: {', '.join(near)}." if near else ""
         return Failed(
             "unknown_tool",
@@ -191,9 +178,9 @@ class Executor:
             {"nearest": near} if near else None,
         )
 
-    def _is_permitted(self, name: str, context: CallContext) -> bool:
-        tool_id = self._catalog.convenience(name) or name
-        return self._find(CallRequest(tool_id, context=context)) is not None
+    def _can_be_called(self, name: str) -> bool:
+        """Not by a name that two tools have."""
+        return self._catalog.resolve(self._catalog.convenience(name) or name) is not None
 
     def _step(
         self, request: CallRequest, calling: Calling, decided: tuple[ApprovalRequest, Decision] | None

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -91,9 +92,9 @@ def test_without_a_decision_the_call_waits_and_the_summary_has_no_values() -> No
 
 
 def test_an_approval_survives_being_stored_and_read_again() -> None:
-    stored = pending().to_dict()
+    stored = msgspec.json.encode(pending().to_dict())
 
-    restored = ApprovalRequest.from_dict(stored)
+    restored = msgspec.json.decode(stored, type=ApprovalRequest)
 
     assert restored == pending()
     assert resume(restored, Decision(True), [PAY], REQUEST) == Ok(b'{"to":"bob"}')

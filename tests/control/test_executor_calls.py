@@ -84,34 +84,34 @@ def test_a_wrong_name_is_answered_with_the_nearest() -> None:
     )
 
 
-@pytest.mark.guarantee("denied-is-nonexistent")
-def test_a_forbidden_tool_cannot_be_told_from_one_that_does_not_exist() -> None:
-    def permit(found: Tool, context: CallContext) -> bool:
-        return found.name != "secret_one"
+def test_a_name_that_two_tools_have_is_not_suggested() -> None:
+    twins = [make("web_search", source="plugin", owner=owner) for owner in ("a", "b")]
 
-    executor = Executor(Catalog([make("secret_one", parameters=takes("key")), READ]), permit=permit)
-    requests = [
-        CallRequest(name, given) for name in ("secret_one", "secret_two") for given in ({}, {"key": "k"})
-    ]
+    by_name, by_id = call(
+        Executor(Catalog(twins)), CallRequest("web_serch", {}), CallRequest("plugin:a:web_serch", {})
+    )
 
-    forbidden, forbidden_too, absent, absent_too = call(executor, *requests)
-
-    assert isinstance(forbidden, Failed)
-    assert isinstance(absent, Failed)
-    assert forbidden.message.replace("secret_one", "secret_two") == absent.message
-    assert forbidden.data is absent.data is None
-    assert (forbidden_too, absent_too) == (forbidden, absent)
+    assert isinstance(by_name, Failed)
+    assert isinstance(by_id, Failed)
+    assert (by_name.data, by_id.data) == (None, {"nearest": ["plugin:a:web_search"]})
 
 
-@pytest.mark.guarantee("hooks-fail-closed")
-def test_a_live_rule_that_fails_allows_nothing() -> None:
-    def permit(found: Tool, context: CallContext) -> bool:
-        raise RuntimeError
+def test_a_call_that_ends_just_as_its_caller_is_cancelled_ends_well_and_the_caller_is_cancelled() -> None:
+    async def main() -> None:
+        @tool
+        async def last_moment() -> None:
+            running.append(asyncio.current_task())
+            caller.cancel()  # who hears of it in the next turn, when this has ended
 
-    result = call_one([READ], CallRequest("read", {"path": "a"}), permit=permit)
+        running: list[asyncio.Task[Any] | None] = []
+        caller = asyncio.create_task(Executor(Catalog([last_moment])).call(CallRequest("last_moment")))
+        with pytest.raises(asyncio.CancelledError):
+            await caller
+        (task,) = running
+        assert task is not None
+        assert task.exception() is None
 
-    assert isinstance(result, Failed)
-    assert result.code == "unknown_tool"
+    asyncio.run(main())
 
 
 def test_mcp_tools_are_reached_by_id_and_not_through_tools() -> None:

@@ -165,17 +165,6 @@ def test_an_approver_that_whatever_leaves_has_not_approved(error: BaseException,
     assert ran == []
 
 
-@leaving
-def test_a_live_rule_that_whatever_leaves_has_not_allowed_the_tool(error: BaseException) -> None:
-    def permit(*_: object) -> bool:
-        raise error
-
-    result = read(permit=permit)
-
-    assert isinstance(result, Failed)
-    assert result.code == "unknown_tool"
-
-
 def test_arguments_that_cannot_be_copied_for_the_next_rule_block_the_call() -> None:
     def put_a_lock_in(event: BeforeToolCall) -> Rewrite:
         return Rewrite({"path": threading.Lock()})
