@@ -204,12 +204,16 @@ def test_events_that_nobody_reads_any_more_can_be_closed_or_forgotten() -> None:
         assert list(events) == []
 
 
-def test_a_blocking_engine_that_is_not_started_answers_what_the_engine_answers_and_so_does_a_closed_one() -> (
-    None
-):
-    async def scenario() -> list[Any]:
-        made = Engine([add])
+def test_a_blocking_engine_that_is_not_started_or_closed_answers_what_the_engine_answers() -> None:
+    async def asked(made: Engine) -> list[Any]:
         return [await made.exec("return 1"), await made.exec("  "), await made.wait("run_x")]
+
+    async def scenario() -> tuple[list[Any], list[Any]]:
+        made = Engine([add], settings={"warmWorkers": 1})
+        before = await asked(made)
+        async with made:
+            pass
+        return before, await asked(made)
 
     def answers(engine: BlockingEngine) -> list[Any]:
         assert not engine.abort("run_x")
@@ -218,13 +222,13 @@ def test_a_blocking_engine_that_is_not_started_answers_what_the_engine_answers_a
         assert engine.health()["status"] == "unavailable"
         return [engine.exec("return 1"), engine.exec("  "), engine.wait("run_x")]
 
-    expected = run(scenario)
-    assert [result.code for result in expected] == ["aborted", "invalid_input", "aborted"]
+    before, after = run(scenario)
+    assert [result.code for result in before + after] == ["aborted", "invalid_input", "aborted"] * 2
     engine = BlockingEngine([add], settings={"warmWorkers": 1})
-    assert answers(engine) == expected
+    assert answers(engine) == before
     with engine:
         assert value_of(engine.exec("return 1")) == 1
-    assert answers(engine) == expected
+    assert answers(engine) == after
 
 
 def test_what_needs_a_running_engine_says_so_and_does_not_wait_for_it() -> None:
