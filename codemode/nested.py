@@ -27,6 +27,7 @@ from codemode.config import CodeModeConfig
 from codemode.contract import Approval, PendingCall
 from codemode.events import EventHub
 from codemode.executor import (
+    BROKEN,
     ApprovalRequest,
     Calling,
     CallRequest,
@@ -55,7 +56,6 @@ _INTERRUPTED = Failed(
     "InterruptedError",
     "the engine was restarted while this call was running; it may or may not have taken effect",
 )
-_BROKEN = Failed("tool_error", "InternalError", "the call failed inside the engine")
 
 
 class NestedWork:
@@ -227,7 +227,7 @@ class NestedWork:
                 result: CallResult = Ok(_encode(await call_in_thread("search", search)))
         except Exception:
             _log.exception("a search failed")
-            result = _BROKEN
+            result = BROKEN
         finally:
             run.tasks.pop(work.id, None)
         self._finish(run, work, result)

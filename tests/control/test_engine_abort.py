@@ -88,8 +88,7 @@ ONE_WORKER = {"maxWorkers": 1}
 
 async def is_quiet(made: Engine, desk: Desk) -> None:
     """No leg, no run, no tool goes on; and the engine still works."""
-    await until(lambda: busy(made) == 0)
-    assert made.stats()["runs"] == {}
+    await until(lambda: busy(made) == 0 and made.stats()["runs"] == {})
     assert await made.runs() == []
     assert desk.joined == desk.cancelled == desk.started
     assert value_of(await made.exec("return 'next'", session="s")) == "next"

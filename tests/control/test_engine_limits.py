@@ -275,9 +275,11 @@ def test_the_search_limits_are_the_configured_ones() -> None:
 def test_a_wait_has_one_budget_for_waiting_and_running_together(monkeypatch: pytest.MonkeyPatch) -> None:
     desk, budgets, send = Desk(), list[int](), Worker.send_resume
 
-    def send_resume(worker: Worker, delta: Any, settled: Any, limits: Any, budget_ms: int, run: Any) -> None:
+    def send_resume(
+        worker: Worker, delta: Any, settled: Any, limits: Any, budget_ms: int, *more: Any
+    ) -> None:
         budgets.append(budget_ms)
-        send(worker, delta, settled, limits, budget_ms, run)
+        send(worker, delta, settled, limits, budget_ms, *more)
 
     async def scenario() -> None:
         async with engine(desk.tools, {"timeoutMs": 5000}) as made:

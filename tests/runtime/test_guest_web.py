@@ -266,9 +266,13 @@ def test_wrong_arguments_throw_the_error_of_the_web(line: str) -> None:
     )
 
 
-@pytest.mark.parametrize("made", ["new TextDecoder('utf-8', o)", "new TextDecoder().decode(new Uint8Array(1), o)"])
+@pytest.mark.parametrize(
+    "made", ["new TextDecoder('utf-8', o)", "new TextDecoder().decode(new Uint8Array(1), o)"]
+)
 @pytest.mark.parametrize("name", ["fatal", "ignoreBOM", "stream"])
-def test_an_option_of_a_decoder_that_cannot_be_read_throws_what_its_getter_threw(made: str, name: str) -> None:
+def test_an_option_of_a_decoder_that_cannot_be_read_throws_what_its_getter_threw(
+    made: str, name: str
+) -> None:
     asked = (name == "stream") == ("decode" in made)
     program = f"""const o = {{ get {name}() {{ throw new Error("boom") }} }};
       try {{ {made}; return "not asked" }} catch (e) {{ return e.message }}"""

@@ -53,12 +53,8 @@ class Lowering:
             int, set[str]
         ] = {}  # id of a block -> names that need no declaration in it any more
         self._has_values: dict[int, bool] = {}
-        self._constants: dict[
-            tuple[int, str], list[str]
-        ] = {}  # container and name -> what earlier parts made
-        self._merged_into: dict[
-            int, set[str]
-        ] = {}  # id of a namespace's block -> the constants of its namespace
+        self._constants: dict[tuple[int, str], set[str]] = {}  # container and name -> what earlier parts made
+        self._merged_into: dict[int, set[str]] = {}  # id of a namespace's block -> its constants
         self._aliases: list[tuple[int, int, str, bool]] = []
         self._next_name: int | None = None
 
