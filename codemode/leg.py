@@ -276,9 +276,9 @@ class Leg:
             self._meter.take_back_waiting()
             run.output[:0] = output
             return await self.fail(self._not_stored(error))
-        run.stored = (size, (time.perf_counter_ns() - began) // 1000)
-        self._meter.spend("store", run.stored[1])
-        self._meter.see_snapshot("stored", bytes=size, us=run.stored[1])
+        run.stored_bytes, store_us = size, (time.perf_counter_ns() - began) // 1000
+        self._meter.spend("store", store_us)
+        self._meter.see_snapshot("stored", bytes=size, us=store_us)
         telemetry = self._meter.telemetry()
         run.claim = None
         run.move(RunState.WAITING)

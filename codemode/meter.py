@@ -102,12 +102,11 @@ class RunMeter:
             self._state.tally.add("counts", "wait", count)
             self._state.tally.add("results", "waiting", count)
 
-    def remember_stored(self, bytes: int, us: int) -> None:
+    def remember_stored(self, bytes: int) -> None:
         """The state in a snapshot was written before that was stored; the engine has counted it."""
         if bytes:
-            self._note_event(SnapshotEvent("stored", bytes, us))
+            self._note_event(SnapshotEvent("stored", bytes))
             self._state.tally.add("snapshots", "stored")
-            self._state.tally.add("spent_us", "store", us)
 
     def spend(self, step: Step, us: int) -> None:
         self._add("spent_us", step, us)

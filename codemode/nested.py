@@ -149,7 +149,7 @@ class NestedWork:
 
     async def record_settled(self, run: Run) -> None:
         """Puts what settled while the run is suspended where it outlives the engine, if there is room."""
-        news, run.unrecorded = run.unrecorded, []
+        news, run.unrecorded = run.unrecorded, ()
         if not self._suspensions.is_durable:
             return
         for settled in news:

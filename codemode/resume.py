@@ -314,7 +314,8 @@ class Resumption:
         telemetry = meter.telemetry()
         pending = self._nested.pending_calls(run)
         run.is_frozen = True
-        run.late = [(c.id, c.status, c.ms, c.bytes_out) for c in telemetry.calls if c.status != "pending"]
+        done = [call for call in telemetry.calls if call.status != "pending"]
+        run.late = tuple((call.id, call.status, call.ms, call.bytes_out) for call in done)
         run.shrink()
         has_approval = any(call.approval is not None for call in pending)
         return Waiting(run.id, "approval" if has_approval else "pending_tools", pending, (), telemetry)

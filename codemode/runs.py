@@ -106,7 +106,7 @@ class Run:
         "exact_positions", "expires_ms", "host_context", "id", "idle_waits", "is_adopted", "is_foreign",
         "is_frozen", "is_left", "is_listening", "is_told", "language", "late", "leg", "meter", "model",
         "output", "own_tools", "pending", "program", "provider", "returned", "scope", "seq", "settled",
-        "state", "stored", "tasks", "timers", "trace", "unrecorded", "variables", "waiter",
+        "state", "stored_bytes", "tasks", "timers", "trace", "unrecorded", "variables", "waiter",
     )  # fmt: skip
 
     def __init__(self, run_id: str, scope: Scope, environment: Environment, meter: RunMeter) -> None:
@@ -123,8 +123,9 @@ class Run:
         self.output: list[Output] = []  # new since the last result
         self.pending: dict[int, Work] = {}
         self.settled: list[Settlement] = []  # in the order they happened
-        self.unrecorded: list[Settlement] = []  # of those, not yet in a durable store
-        self.late: list[tuple[str, CallStatus, float, int]] = []  # calls that finished while it was frozen
+        # tuples, because most suspended runs have none of these and there may be thousands of them
+        self.unrecorded: tuple[Settlement, ...] = ()  # of those, not yet in a durable store
+        self.late: tuple[tuple[str, CallStatus, float, int], ...] = ()  # calls that finished while frozen
         self.idle_waits = 0  # in which nothing settled, since it was frozen
         self.seq = 0
         self.calls: list[Calling] = []  # under way; few at once
@@ -140,7 +141,7 @@ class Run:
         self.is_listening = False  # a wait is under way that has not touched the snapshot, which lasts
         self.is_told = False  # its end is known to whoever listens
         self.claim: Claim | None = None
-        self.stored: tuple[int, int] = (0, 0)  # bytes of its snapshot, microseconds it took to store
+        self.stored_bytes = 0  # of its snapshot
         self.expires_ms = 0
         self.aborted: str | None = None  # why, if somebody asked for it
         self.began = time.perf_counter()
@@ -173,7 +174,8 @@ class Run:
     def note_finished(self, call_id: str, status: CallStatus, ms: float, size: int) -> None:
         """For the ledger; while the run is frozen, for when it is thawed."""
         if self.meter is None or self.is_frozen:
-            self.late.append((call_id, status, ms, size))
+            finished: tuple[str, CallStatus, float, int] = (call_id, status, ms, size)
+            self.late = (*self.late, finished)
         else:
             self.meter.finish_call(call_id, status, ms, size)
 
@@ -212,7 +214,7 @@ class Run:
         self.exact_positions, self.returned = memory.exact_positions, memory.returned
         self.meter = RunMeter.resume(tally, memory.meter)
         self.meter.remember_waits(self.idle_waits)
-        self.meter.remember_stored(*self.stored)
+        self.meter.remember_stored(self.stored_bytes)
         self.is_frozen = False
         self._catch_up()
         self.trace.thaw(memory.trace)
@@ -226,7 +228,7 @@ class Run:
         meter = self.require_meter()
         for call_id, status, ms, size in self.late:
             meter.finish_call(call_id, status, ms, size)
-        self.late = []
+        self.late = ()
 
     def call_context(self) -> CallContext:
         """What the host said about the caller, bound to this run; made once."""
@@ -248,7 +250,7 @@ class Run:
             return  # settled before, or cleared by the program
         self.settled.append(settlement)
         if self.is_frozen and work.method not in ("timer", "yield"):
-            self.unrecorded.append(settlement)
+            self.unrecorded += (settlement,)
         self.wake()
 
     def take_settled(self) -> list[Settlement]:

@@ -163,7 +163,7 @@ class Trajectories:
             self._add(run_id, _Kept(meta.label.scope, RunState.WAITING.value, trace, trace.size))
 
     def _put(self, run: Run) -> None:
-        self._add(run.id, _Kept(run.scope, run.state.value, run.trace, run.trace.size, tuple(run.late)))
+        self._add(run.id, _Kept(run.scope, run.state.value, run.trace, run.trace.size, run.late))
 
     def _add(self, run_id: str, kept: _Kept) -> None:
         self._drop(run_id)
