@@ -18,7 +18,7 @@ from typing import TypeVar
 from codemode.catalog import Catalog
 from codemode.catalog.search import SearchIndex
 from codemode.tools import Tool
-from tests.control.search_set.labelled import (
+from tests.catalog.search_set.labelled import (
     Quality,
     by_substring,
     load_questions,

@@ -20,7 +20,7 @@ from pathlib import Path
 from codemode_runtime import wire
 from codemode_runtime.shapes import Limits, Lookup, Settlement
 
-from codemode.supervisor import Supervisor, SupervisorSettings
+from codemode.workers.supervisor import Supervisor, SupervisorSettings
 
 Report = dict[str, float | int | None]
 ROUNDS = 200
@@ -40,7 +40,7 @@ import codemode
 imported = time.perf_counter()
 import asyncio, sys
 from pathlib import Path
-from codemode.supervisor import Supervisor, SupervisorSettings
+from codemode.workers.supervisor import Supervisor, SupervisorSettings
 from bench.bench_supervisor import one_plus_one
 async def main():
     async with Supervisor(SupervisorSettings(cache=Path(sys.argv[1]))) as supervisor:

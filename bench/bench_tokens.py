@@ -12,7 +12,7 @@ from typing import Any
 from codemode.config import load_config
 from codemode.surface import prepare_run
 from codemode.tools import Tool
-from tests.control.search_set.labelled import load_tools
+from tests.catalog.search_set.labelled import load_tools
 
 _COUNTS = (10, 100, 1000)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from codemode.blocking import BlockingEngine, run
     from codemode.config import CodeModeConfig, ConfigError, EngineSettings, load_config, read_config
-    from codemode.contract import CodeModeResult, Completed, Failed, Waiting, to_envelope
+    from codemode.contract.results import CodeModeResult, Completed, Failed, Waiting, to_envelope
     from codemode.engine import Engine
     from codemode.namespaces import Namespace, namespace_tool
     from codemode.tools import CallContext, Tool, ToolError, ToolHints, tool
@@ -27,11 +27,11 @@ _HOME = {
     "EngineSettings": "config",
     "load_config": "config",
     "read_config": "config",
-    "CodeModeResult": "contract",
-    "Completed": "contract",
-    "Failed": "contract",
-    "Waiting": "contract",
-    "to_envelope": "contract",
+    "CodeModeResult": "contract.results",
+    "Completed": "contract.results",
+    "Failed": "contract.results",
+    "Waiting": "contract.results",
+    "to_envelope": "contract.results",
     "Engine": "engine",
     "Namespace": "namespaces",
     "namespace_tool": "namespaces",

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
 
-from codemode.contract import CodeModeResult
+from codemode.contract.events import Event, Subscription
+from codemode.contract.results import CodeModeResult
 from codemode.engine import Engine
-from codemode.events import Event, Subscription
 from codemode.loop_thread import LoopThread
 from codemode.surface import PreparedRun
 from codemode.tools import CallContext, Tool

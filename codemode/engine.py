@@ -18,35 +18,35 @@ from typing import TYPE_CHECKING, Any
 
 from codemode_snapshots import StoreUnavailable
 
-from codemode.admission import Admission
-from codemode.bridges.mcp_bridge import McpBridge
-from codemode.bridges.questions import Questions
 from codemode.config import CodeModeConfig, EngineSettings, load_config, load_settings
-from codemode.contract import CodeModeResult, Failed, failed
-from codemode.decisions import Decisions
-from codemode.engine_arguments import check_engine_arguments
-from codemode.error_codes import ErrorCode
-from codemode.events import EventHub, Subscription
+from codemode.config.engine_arguments import check_engine_arguments
+from codemode.contract.error_codes import ErrorCode
+from codemode.contract.events import EventHub, Subscription
+from codemode.contract.inputs import InputRefused, read_exec, read_scope, read_wait, require_enabled
+from codemode.contract.report import describe_run, stats_of
+from codemode.contract.results import CodeModeResult, Failed, failed
 from codemode.executor import Approve, Audit, Decision
 from codemode.health import Doctor, Health
-from codemode.inputs import InputRefused, read_exec, read_scope, read_wait, require_enabled
-from codemode.lead import to_the_end
-from codemode.leg import Leg, Services
-from codemode.live import LiveRuns
-from codemode.meter import RunMeter, Tally
-from codemode.nested import NestedWork
+from codemode.mcp.bridge import McpBridge
 from codemode.policy import read_allow
-from codemode.report import describe_run, stats_of
-from codemode.resume import Resumption
-from codemode.runs import Run, new_run_id
-from codemode.supervisor import Supervisor, SupervisorSettings
+from codemode.runs.admission import Admission
+from codemode.runs.approvals import Decisions
+from codemode.runs.caller_task import to_the_end
+from codemode.runs.host_work import NestedWork
+from codemode.runs.known_runs import LiveRuns
+from codemode.runs.leg import Leg, Services
+from codemode.runs.meter import RunMeter, Tally
+from codemode.runs.questions import Questions
+from codemode.runs.resume import Resumption
+from codemode.runs.run import Run, new_run_id
+from codemode.runs.stored_runs import Suspensions, store_limits
+from codemode.runs.trajectory_archive import Trajectories
 from codemode.surface import PreparedRun, bound_to, surface_of
-from codemode.suspension import Suspensions, store_limits
 from codemode.tools import CallContext, as_tools
 from codemode.trajectory import Recording, Redactor, SessionTrajectory, Trajectory
 from codemode.trajectory.debug_log import configure_if_asked
-from codemode.trajectory.kept import Trajectories
-from codemode.worker_errors import SupervisorError
+from codemode.workers.errors import SupervisorError
+from codemode.workers.supervisor import Supervisor, SupervisorSettings
 
 if TYPE_CHECKING:  # loaded by the first who needs it
     from codemode.namespaces import Namespace

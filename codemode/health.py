@@ -16,14 +16,14 @@ from codemode_runtime.shapes import Limits
 from codemode_snapshots import Scope, SnapshotError, StoreFull
 from msgspec import Struct
 
-from codemode.bridges.mcp_bridge import McpBridge
 from codemode.catalog import Catalog
-from codemode.contract import Failed
-from codemode.environment import Environment
+from codemode.contract.results import Failed
 from codemode.executor import Executor
-from codemode.supervisor import Supervisor, SupervisorStats
-from codemode.suspension import Suspensions
-from codemode.worker_errors import QueueFull, SupervisorError
+from codemode.mcp.bridge import McpBridge
+from codemode.runs.environment import Environment
+from codemode.runs.stored_runs import Suspensions
+from codemode.workers.errors import QueueFull, SupervisorError
+from codemode.workers.supervisor import Supervisor, SupervisorStats
 
 Status = Literal["healthy", "degraded", "unavailable"]
 _ORDER: tuple[Status, ...] = ("healthy", "degraded", "unavailable")

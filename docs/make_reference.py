@@ -19,10 +19,10 @@ from typing import Any
 import msgspec
 
 import codemode
-from codemode import events
 from codemode.config import settings
 from codemode.config.rules import Flag, Number, OneOf, Rule, SomeOf
-from codemode.error_codes import ERRORS
+from codemode.contract import events
+from codemode.contract.error_codes import ERRORS
 
 PAGE = Path(__file__).with_name("reference.md")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -143,7 +143,7 @@ def _events() -> str:
 
 def _entry(name: str, found: Any) -> str:
     if not inspect.isclass(found) and not inspect.isroutine(found):
-        return f"### {name}\n\n`{found}`".replace("codemode.contract.", "")
+        return f"### {name}\n\n`{found}`".replace("codemode.contract.results.", "")
     written = _source(found)
     head = ["```text", _head(name, written, _names(found)), "```"]
     lines = [f"### {name}", "", _doc(written), "", *([IN_TABLES[name]] if name in IN_TABLES else head), ""]

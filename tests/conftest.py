@@ -19,7 +19,7 @@ PATIENCE_SECONDS = 10.0
 
 @pytest.fixture
 def leaves_nothing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No process, thread, descriptor or temporary file more than before. Tasks: see control/harness.py."""
+    """No process, thread, descriptor or temporary file more than before. Tasks: see harness/workers.py."""
     with nothing_left(tmp_path_factory.mktemp("temporary")):
         yield
 

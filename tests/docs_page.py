@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from codemode import Engine
-from codemode.contract import CodeModeResult
+from codemode.contract.results import CodeModeResult
 
 _BLOCK = re.compile(
     r"^```(?P<kind>[a-z]+)(?: file=(?P<file>\S+))?\n(?P<code>.*?)^```$|^<!--python\n(?P<hidden>.*?)^-->$",

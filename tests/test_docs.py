@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from codemode.error_codes import ERROR_CODES
+from codemode.contract.error_codes import ERROR_CODES
 from tests.docs_page import is_like, read_blocks
 
 PROJECT = Path(__file__).resolve().parents[1]

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from codemode.config import ConfigError
-from codemode.contract import failed
+from codemode.contract.results import failed
 from codemode.executor import CallRequest, CallResult, Failed, NeedsApproval
 from codemode.nearest import did_you_mean
 from codemode.surface import PreparedRun, check_payload

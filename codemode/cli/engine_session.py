@@ -14,7 +14,7 @@ from typing import Any
 from codemode_snapshots import SnapshotError
 
 from codemode.cli.errors import CommandError, ExitCode
-from codemode.cli.screen import Screen, ScreenHandler
+from codemode.cli.terminal.screen import Screen, ScreenHandler
 from codemode.config import ConfigError
 from codemode.engine import Engine
 from codemode.tools import ToolDefinitionError

@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from codemode.cli.engine_session import open_engine
-from codemode.cli.screen import Screen
+from codemode.cli.terminal.screen import Screen
 from codemode.engine import Engine
 
 T = TypeVar("T")

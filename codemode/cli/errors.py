@@ -6,7 +6,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from codemode.contract import CodeModeResult
+    from codemode.contract.results import CodeModeResult
 
 _ENGINE_FAILURES = ("runtime_unavailable", "internal_error")
 

@@ -6,15 +6,15 @@ import argparse
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from codemode.cli.driving import Driver
 from codemode.cli.engine_options import engine_arguments
 from codemode.cli.engine_session import explained, on_stderr, open_engine
 from codemode.cli.errors import CommandError
-from codemode.cli.questions import Questions
-from codemode.cli.reporting import report
-from codemode.cli.screen import Screen
-from codemode.cli.stopping import Stop, run_until_stopped
-from codemode.contract import CodeModeResult
+from codemode.cli.run_driver import Driver
+from codemode.cli.terminal.interrupt import Stop, run_until_stopped
+from codemode.cli.terminal.questions import Questions
+from codemode.cli.terminal.reporting import report
+from codemode.cli.terminal.screen import Screen
+from codemode.contract.results import CodeModeResult
 from codemode.engine import Engine
 
 Work = Callable[[Driver], Coroutine[Any, Any, CodeModeResult]]

@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
-from codemode.bridges.declarations import declare_tool
-from codemode.bridges.library import Library
 from codemode.catalog import Catalog
 from codemode.cli.errors import CommandError
-from codemode.contract import Completed
+from codemode.contract.results import Completed
+from codemode.declarations.declarations import declare_tool
 from codemode.engine import Engine
+from codemode.mcp.library import Library
 from codemode.nearest import did_you_mean
 from codemode.tools import Tool
 

@@ -8,7 +8,7 @@ from codemode_runtime import wire
 from codemode_runtime.shapes import Limits, Stop
 
 from codemode.config import CodeModeConfig, Language
-from codemode.error_codes import ERRORS, ErrorCode, Phase
+from codemode.contract.error_codes import ERRORS, ErrorCode, Phase
 from codemode.failures import hints
 from codemode.failures.available import Available
 from codemode.failures.positions import Position, excerpt, find_position, locate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from codemode.contract import CodeModeResult
+from codemode.contract.results import CodeModeResult
 from codemode.tools import CallContext, Run, Tool, ToolError
 
 EXEC_PARAMETERS = ("code", "command", "language")

@@ -7,9 +7,9 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Raw, Struct
 
-from codemode.contract import Approval, CodeModeResult, Completed, Output, envelope
-from codemode.contract import Failed as RunFailed
-from codemode.error_codes import CALL_ERRORS, ERRORS, ErrorFacts
+from codemode.contract.error_codes import CALL_ERRORS, ERRORS, ErrorFacts
+from codemode.contract.results import Approval, CodeModeResult, Completed, Output, envelope
+from codemode.contract.results import Failed as RunFailed
 from codemode.executor import CallResult, Failed, NeedsApproval, Ok
 from codemode.tools import Tool
 from codemode.tools.definition import Source

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from codemode.config.tool_search import SearchMode, ToolSearchConfig
+from codemode.contract.telemetry import CallMethod
 from codemode.executor import ApprovalRequest, CallRequest, CallResult, Executor, Failed, NeedsApproval, Ok
 from codemode.executor import Decision as Approving
-from codemode.nested import LARGE_CATALOG
-from codemode.telemetry import CallMethod
+from codemode.runs.host_work import LARGE_CATALOG
 from codemode.tool_search import answers
 from codemode.tool_search.answers import Answer
 from codemode.tool_search.catalog import SearchCatalog, SearchExecutor
+from codemode.tool_search.engine_runs import Caller, Order, Workshop
 from codemode.tool_search.repair import (
     Unreadable,
     read_call,
@@ -25,7 +26,6 @@ from codemode.tool_search.repair import (
     read_search,
 )
 from codemode.tool_search.telemetry import SearchMeter
-from codemode.tool_search.workshop import Caller, Order, Workshop
 from codemode.tools import CallContext, Tool
 from codemode.tools.results import NotJson, encode_result
 from codemode.tools.threads import call_in_thread

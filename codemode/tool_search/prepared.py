@@ -10,18 +10,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from codemode.config.tool_search import SearchMode, ToolSearchConfig
+from codemode.contract.inputs import InputRefused
 from codemode.executor import Decision as Approving
 from codemode.executor import Failed
-from codemode.inputs import InputRefused
 from codemode.tool_search import answers
 from codemode.tool_search.answers import Answer
 from codemode.tool_search.calls import Desk, Live, ModelCall
 from codemode.tool_search.catalog import SearchCatalog, openclaw_expression, tool_call_expression
 from codemode.tool_search.controls import CONTROLS, control_tools
+from codemode.tool_search.engine_runs import Caller, Workshop
 from codemode.tool_search.gate import Decision, Split, expose, split_tools
 from codemode.tool_search.repair import read_object
 from codemode.tool_search.telemetry import SearchMeter, SearchTelemetry
-from codemode.tool_search.workshop import Caller, Workshop
 from codemode.tools import CallContext, Run, Tool
 
 _MOST_ASKED = 1_000  # approvals that nobody has decided; the oldest goes

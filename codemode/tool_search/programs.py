@@ -14,21 +14,21 @@ import msgspec
 from codemode_runtime import wire
 from msgspec import Raw
 
-from codemode.bridges.questions import Questions
 from codemode.config import CodeModeConfig
 from codemode.config.tool_search import ToolSearchConfig
-from codemode.contract import CodeModeResult, Failed, WaitReason
-from codemode.environment import Environment
+from codemode.contract.results import CodeModeResult, Failed, WaitReason
 from codemode.executor import Calling, CallResult, Executor, NeedsApproval
 from codemode.executor import Failed as CallFailed
 from codemode.failures import Explained
-from codemode.leg import Leg, Services
 from codemode.namespaces import Namespace, NamespaceContext, Registered, Scopes, namespace_tool
-from codemode.nested import NestedWork, arguments_of
-from codemode.runs import Run, Work
+from codemode.runs.environment import Environment
+from codemode.runs.host_work import NestedWork, arguments_of
+from codemode.runs.leg import Leg, Services
+from codemode.runs.questions import Questions
+from codemode.runs.run import Run, Work
 from codemode.tool_search.catalog import SearchCatalog
 from codemode.tool_search.repair import ReadCall, Unreadable, read_bridge_call
-from codemode.workers import Worker
+from codemode.workers.worker import Worker
 
 _GLOBAL = "openclaw"
 _FUNCTIONS = ("search", "describe", "call")

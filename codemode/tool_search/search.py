@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from codemode.admission import Admission
 from codemode.config import ConfigError
 from codemode.config.tool_search import ToolSearchConfig, load_tool_search
-from codemode.inputs import InputRefused, read_scope
-from codemode.leg import Services
-from codemode.live import LiveRuns
-from codemode.meter import Tally
+from codemode.contract.inputs import InputRefused, read_scope
+from codemode.runs.admission import Admission
+from codemode.runs.known_runs import LiveRuns
+from codemode.runs.leg import Services
+from codemode.runs.meter import Tally
 from codemode.tool_search.catalog import SearchCatalog
 from codemode.tool_search.directory import directory_of
+from codemode.tool_search.engine_runs import Caller, Workshop
 from codemode.tool_search.gate import Decision, Split, decide, split_tools
 from codemode.tool_search.prepared import PreparedSearch, Surface
-from codemode.tool_search.workshop import Caller, Workshop
 from codemode.tools import CallContext, Tool, as_tools
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from codemode.telemetry import CallRecord, CallStatus
+from codemode.contract.telemetry import CallRecord, CallStatus
 from codemode.tool_search.gate import Decision, Exposure
 
 _KEPT_CALLS = 1_000

@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 
 import msgspec
 
-from codemode.telemetry import redact
+from codemode.contract.telemetry import redact
 from codemode.trajectory.shapes import Content, Redaction
 
 _log = logging.getLogger("codemode.trajectory")

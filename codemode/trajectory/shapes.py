@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from codemode.telemetry import CallMethod, CallStatus
+from codemode.contract.telemetry import CallMethod, CallStatus
 from codemode.trajectory.tree import draw_run, draw_session
 
 VERSION = 1

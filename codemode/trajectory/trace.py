@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 import msgspec
 from msgspec import Struct
 
-from codemode.contract import Completed, Failed, Output, Waiting
-from codemode.telemetry import CallRecord, utf8_bytes
+from codemode.contract.results import Completed, Failed, Output, Waiting
+from codemode.contract.telemetry import CallRecord, utf8_bytes
 from codemode.trajectory.debug_log import note
-from codemode.trajectory.marks import ApprovalMark, CallMark, LegMark, Packed, Row, TraceState
 from codemode.trajectory.recording import PartKind, Recording, shape_of, type_of
+from codemode.trajectory.stored_trace import ApprovalMark, CallMark, LegMark, Packed, Row, TraceState
 
 _run_log = logging.getLogger("codemode.run")
 _call_log = logging.getLogger("codemode.calls")

@@ -2,7 +2,7 @@
 
 Being woken costs both sides tens of microseconds, more than answering a quick tool call. So a worker that
 expects an answer looks for it for a moment before it sleeps, as long as that pays: one look in vain, and it
-sleeps at once until an answer has been quick again. The host does likewise (codemode/vigil.py).
+sleeps at once until an answer has been quick again. The host does likewise (codemode/workers/busy_wait.py).
 """
 
 from __future__ import annotations

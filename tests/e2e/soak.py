@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from codemode import Completed, Engine, Failed, Waiting, tool
-from codemode.contract import CodeModeResult
+from codemode.contract.results import CodeModeResult
 from tests.conftest import descendants
 from tests.e2e.faults import size_of, workers_of
 from tests.hostile.arena import echo, fail

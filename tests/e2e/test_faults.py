@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from codemode import CallContext, Completed, Engine, Failed, Waiting, tool
-from codemode.contract import CodeModeResult
-from tests.control.engine_harness import echo, engine, failure_of, run, until, value_of, waiting
+from codemode.contract.results import CodeModeResult
 from tests.e2e.faults import Clock, Gate, workers_of
+from tests.harness.engine import echo, engine, failure_of, run, until, value_of, waiting
 
 pytestmark = [pytest.mark.usefixtures("leaves_nothing"), pytest.mark.timeout(240)]
 LOAD = 6

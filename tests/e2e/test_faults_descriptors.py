@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from codemode import Completed
-from tests.control.engine_harness import echo, engine, failure_of, run, until, value_of, waiting
 from tests.e2e.faults import Gate, no_descriptors, workers_of
+from tests.harness.engine import echo, engine, failure_of, run, until, value_of, waiting
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 

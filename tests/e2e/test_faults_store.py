@@ -13,9 +13,9 @@ from codemode_snapshots import StoreUnavailable
 from codemode_snapshots.sqlite import SqliteStore
 
 from codemode import Completed, Engine, Waiting, tool
-from codemode.contract import CodeModeResult
-from tests.control.engine_harness import echo, engine, failure_of, pay, run, until, value_of, waiting
+from codemode.contract.results import CodeModeResult
 from tests.e2e.faults import Gate, full_disk, read_only
+from tests.harness.engine import echo, engine, failure_of, pay, run, until, value_of, waiting
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 Fault = Callable[[Engine], AbstractContextManager[None]]

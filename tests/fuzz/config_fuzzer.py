@@ -10,7 +10,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from codemode.bridges.servers import read_servers
 from codemode.config import (
     ConfigError,
     load_config,
@@ -19,6 +18,7 @@ from codemode.config import (
     read_config,
 )
 from codemode.config.relaxed_json import JsonRefused, parse_json
+from codemode.mcp.servers import read_servers
 from tests.fuzz.mutation import any_json, change_bytes, change_json, encode_json, rubbish
 from tests.fuzz.runner import Subject
 from tests.properties.test_config import assert_within_clamps

@@ -11,10 +11,10 @@ from typing import Any, cast
 import msgspec
 from codemode_runtime.shapes import Lookup
 
-from codemode.bridges.library import Library
-from codemode.bridges.listing import Listing, decode_message
-from codemode.bridges.servers import Server, Stdio
 from codemode.catalog import Catalog
+from codemode.mcp.library import Library
+from codemode.mcp.listing import Listing, decode_message
+from codemode.mcp.servers import Server, Stdio
 from codemode.tools import CallContext
 from tests.e2e.mcp.grammar import problems
 from tests.fuzz.mutation import any_json, any_text, change_bytes, change_json, encode_json

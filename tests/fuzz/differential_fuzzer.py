@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from random import Random
 
 from codemode import Engine
-from tests.control.engine_harness import echo, fail
 from tests.fuzz.runner import Subject
+from tests.harness.engine import echo, fail
 from tests.properties import test_engine_suspension as by_engine
 from tests.properties import test_suspension as in_guest
 

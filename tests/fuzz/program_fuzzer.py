@@ -13,8 +13,8 @@ from random import Random
 from typing import Any
 
 from codemode import Completed, Engine, Failed, Waiting, tool
-from codemode.contract import CodeModeResult, decode_result
-from codemode.error_codes import ERRORS
+from codemode.contract.error_codes import ERRORS
+from codemode.contract.results import CodeModeResult, decode_result
 from tests.conftest import descendants
 from tests.fuzz.programs import make_program
 from tests.fuzz.runner import Subject

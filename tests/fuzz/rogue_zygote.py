@@ -27,6 +27,6 @@ def _serve(line: Line, loaded: Loaded, parent_pid: int, hurry: bool) -> None:
         if isinstance(order, wire.Start):
             replies = order.program.encode().split()
         if not replies:
-            return  # one that is silent is waited for; tests/control has it
+            return  # one that is silent is waited for; tests/workers has it
         with suppress(binascii.Error):
             connection.sendall(base64.b64decode(replies.pop(0)))

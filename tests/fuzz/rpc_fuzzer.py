@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from random import Random
 from typing import Any
 
-from codemode.serve import rpc_messages as rpc
+from codemode.serve.json_rpc import messages as rpc
 from tests.e2e.serve.harness import PATIENCE_SECONDS, RawHost, raw_host
 from tests.fuzz.mutation import any_json, change_bytes, change_json, encode_json, rubbish
 from tests.fuzz.runner import Subject

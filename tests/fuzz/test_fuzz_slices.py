@@ -14,10 +14,10 @@ from codemode_runtime.frames import Frame, FrameReader
 from codemode_snapshots import sqlite_rows
 from msgspec import MsgspecError
 
-from codemode import leg
-from codemode.bridges import declarations
 from codemode.config.rules import Number
-from codemode.serve import rpc_messages
+from codemode.declarations import declarations
+from codemode.runs import leg
+from codemode.serve.json_rpc import messages as rpc_messages
 from tests.fuzz.runner import Subject, fuzz, fuzzer_of, replay, save
 from tests.fuzz.subjects import DECODERS, FUZZERS
 from tests.runtime.guest_harness import load_machine

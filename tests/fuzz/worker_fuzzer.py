@@ -19,12 +19,12 @@ from codemode_runtime.frames import encode_frame
 from codemode_runtime.shapes import Limits, Settlement, pack_settlements
 from msgspec import Raw
 
-from codemode.supervisor import Supervisor, SupervisorSettings
-from codemode.worker_errors import Aborted, ProtocolViolation, WorkerLost
-from codemode.workers import Worker
-from tests.control.harness import Offering, until, value_of
+from codemode.workers.errors import Aborted, ProtocolViolation, WorkerLost
+from codemode.workers.supervisor import Supervisor, SupervisorSettings
+from codemode.workers.worker import Worker
 from tests.fuzz.mutation import change_bytes, change_json, encode_json, rubbish
 from tests.fuzz.runner import Subject
+from tests.harness.workers import Offering, until, value_of
 
 _PATIENCE_SECONDS = 30.0
 _BUDGET_MS = 200

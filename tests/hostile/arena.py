@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from codemode import Completed, Engine, Failed, ToolError, Waiting, tool
-from codemode.contract import CodeModeResult
+from codemode.contract.results import CodeModeResult
 from tests.hostile.corpus import HostileProgram
 
 # Long enough that only programs about time meet it, on a busy machine too.

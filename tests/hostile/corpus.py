@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from codemode.error_codes import ERRORS
+from codemode.contract.error_codes import ERRORS
 
 FOLDER = Path(__file__).parent
 HALF_WAY = "/* half-way */"

@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from codemode.bridges.declarations import declare_server
-from codemode.bridges.identifiers import SERVER_MEMBERS, assign
-from codemode.bridges.library import Library
-from codemode.bridges.schema_types import SchemaTypes
+from codemode.declarations.declarations import declare_server
+from codemode.declarations.identifiers import SERVER_MEMBERS, assign
+from codemode.declarations.schema_types import SchemaTypes
+from codemode.mcp.library import Library
 from codemode.tools import CallContext, Tool
 from tests.e2e.mcp.grammar import problems
 

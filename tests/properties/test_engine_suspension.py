@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codemode import Completed, Engine, Failed, Waiting
-from codemode.contract import CodeModeResult
-from tests.control.engine_harness import echo, fail
+from codemode.contract.results import CodeModeResult
+from tests.harness.engine import echo, fail
 
 pytestmark = pytest.mark.timeout(300)
 EXAMPLES = 60

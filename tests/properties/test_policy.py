@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codemode.policy import Policy
-from tests.control.tool_samples import make
+from tests.harness.tool_samples import make
 
 CORE = ("read", "write", "exec", "web_search", "message", "session_status", "own_tool")
 TOOLS = [

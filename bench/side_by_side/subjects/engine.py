@@ -14,7 +14,7 @@ from typing import Any
 
 from bench.side_by_side.subjects.serve import Held, Ran, Subject, desk, now_ms, serve
 from codemode import Completed, Engine, Failed, Tool, Waiting, tool
-from codemode.contract import CodeModeResult
+from codemode.contract.results import CodeModeResult
 
 CONFIG = {
     "enabled": True,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from codemode.cli.engine_options import add_engine_arguments, engine_arguments
 
 if TYPE_CHECKING:
-    from codemode.cli.findings import Finding
-    from codemode.cli.screen import Screen
+    from codemode.cli.checks.findings import Finding
+    from codemode.cli.terminal.screen import Screen
 
 DESCRIPTION = """\
 Checks Python and packages, the guest image, the cache of compiled code, the worker
@@ -29,11 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from codemode.cli.checks.findings import exit_code_of, tell, to_dict
     from codemode.cli.engine_session import on_stderr
-    from codemode.cli.findings import exit_code_of, tell, to_dict
-    from codemode.cli.reporting import print_json
-    from codemode.cli.screen import Screen
-    from codemode.cli.stopping import Stop, run_until_stopped
+    from codemode.cli.terminal.interrupt import Stop, run_until_stopped
+    from codemode.cli.terminal.reporting import print_json
+    from codemode.cli.terminal.screen import Screen
 
     screen = Screen()
 
@@ -53,8 +53,8 @@ def run(options: argparse.Namespace) -> int:
 
 async def examine(options: argparse.Namespace, screen: Screen) -> list[Finding]:
     """From what is needed first to what is needed last; an engine is started if its options can be used."""
-    from codemode.cli.checks import check_cache, check_image, check_packages, check_python, check_store
-    from codemode.cli.engine_checks import check_engine
+    from codemode.cli.checks.engine import check_engine
+    from codemode.cli.checks.files import check_cache, check_image, check_packages, check_python, check_store
 
     image_finding, image = check_image()
     findings = [check_python(), *check_packages(options.servers is not None), image_finding]
@@ -72,9 +72,9 @@ async def examine(options: argparse.Namespace, screen: Screen) -> list[Finding]:
 
 
 def _arguments(options: argparse.Namespace, findings: list[Finding]) -> dict[str, Any] | None:
+    from codemode.cli.checks.findings import Finding
     from codemode.cli.engine_session import explained
     from codemode.cli.errors import CommandError
-    from codemode.cli.findings import Finding
 
     try:
         with explained():

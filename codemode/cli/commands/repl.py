@@ -25,6 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from codemode.cli.repl import run_repl
+    from codemode.cli.repl.session import run_repl
 
     return run_repl(options)

@@ -12,8 +12,8 @@ from codemode.cli.engine_options import add_engine_arguments, add_scope_argument
 from codemode.cli.errors import CommandError, ExitCode
 
 if TYPE_CHECKING:
-    from codemode.cli.driving import Driver
-    from codemode.contract import CodeModeResult
+    from codemode.cli.run_driver import Driver
+    from codemode.contract.results import CodeModeResult
     from codemode.engine import Engine
 
 DESCRIPTION = """\
@@ -61,8 +61,8 @@ def run(options: argparse.Namespace) -> int:
 def _look(options: argparse.Namespace, action: Any, *, workers: bool = False) -> int:
     """With an engine that runs nothing. Reading a snapshot needs to know which guest image workers have."""
     from codemode.cli.engine_session import on_stderr, open_engine
-    from codemode.cli.screen import Screen
-    from codemode.cli.stopping import Stop, run_until_stopped
+    from codemode.cli.terminal.interrupt import Stop, run_until_stopped
+    from codemode.cli.terminal.screen import Screen
 
     screen = Screen(quiet=options.quiet)
     arguments = {"config": workers, "store": options.store, "settings": {"warmWorkers": 1}}
@@ -76,7 +76,7 @@ def _look(options: argparse.Namespace, action: Any, *, workers: bool = False) ->
 
 
 async def _list(engine: Engine, screen: Any, options: argparse.Namespace) -> int:
-    from codemode.cli.reporting import print_json
+    from codemode.cli.terminal.reporting import print_json
     from codemode.trajectory.escape import fit
 
     runs = await engine.runs(options.session)
@@ -103,9 +103,9 @@ async def _list(engine: Engine, screen: Any, options: argparse.Namespace) -> int
 
 
 async def _show(engine: Engine, screen: Any, options: argparse.Namespace) -> int:
-    from codemode.cli.approvals import open_approvals
     from codemode.cli.program_run import find_scope
-    from codemode.cli.reporting import command_for, print_json
+    from codemode.cli.terminal.approvals import open_approvals
+    from codemode.cli.terminal.reporting import command_for, print_json
 
     scope = await find_scope(engine, options, options.run)
     trajectory = await engine.trajectory(options.run, **scope)
@@ -154,7 +154,7 @@ def _decide(options: argparse.Namespace) -> int:
 
 
 async def _only_approval(driver: Driver, options: argparse.Namespace) -> str:
-    from codemode.cli.approvals import open_approvals
+    from codemode.cli.terminal.approvals import open_approvals
 
     asked = await open_approvals(driver.engine, options.run, driver.scope)
     if not asked:

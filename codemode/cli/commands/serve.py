@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     if options.http is not None and options.speaks != "mcp":
         raise CommandError("--http goes with --mcp: codemode serve --mcp --http HOST:PORT")
     from codemode.cli.engine_session import explained, on_stderr
-    from codemode.cli.screen import Screen
+    from codemode.cli.terminal.screen import Screen
     from codemode.serve.options import ServeOptions
 
     with on_stderr(Screen()), explained():
@@ -63,10 +63,10 @@ def run(options: argparse.Namespace) -> int:
 async def _serve(speaks: str, told: ServeOptions) -> int:
     """Each loads what it speaks, and not the other."""
     if speaks == "mcp":
-        from codemode.serve.mcp_server import serve_mcp
+        from codemode.serve.mcp.server import serve_mcp
 
         return await serve_mcp(told)
-    from codemode.serve.json_rpc import serve_stdio
+    from codemode.serve.json_rpc.server import serve_stdio
 
     return await serve_stdio(told)
 

@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from codemode.cli.errors import CommandError, ExitCode
-    from codemode.cli.screen import Screen
+    from codemode.cli.terminal.screen import Screen
     from codemode.trajectory.load import TrajectoryRefused, load_trajectory
 
     screen = Screen()

@@ -23,9 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from codemode.cli.engine_session import explained, on_stderr, open_engine
     from codemode.cli.errors import ExitCode
-    from codemode.cli.screen import Screen, escaped
-    from codemode.cli.stopping import Stop, run_until_stopped
     from codemode.cli.surface import read_surface
+    from codemode.cli.terminal.interrupt import Stop, run_until_stopped
+    from codemode.cli.terminal.screen import Screen, escaped
 
     screen = Screen()
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codemode.serve import rpc_messages as rpc
-from codemode.serve.rpc_peer import MAX_REQUESTS
-from tests.control.engine_harness import run
+from codemode.serve.json_rpc import messages as rpc
+from codemode.serve.json_rpc.peer import MAX_REQUESTS
 from tests.e2e.serve.harness import HERE, PATIENCE_SECONDS, PROJECT, RawHost, raw_host, serve
+from tests.harness.engine import run
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 

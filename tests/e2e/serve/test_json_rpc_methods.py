@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.control.engine_harness import run
 from tests.e2e.serve.harness import RawHost, raw_host
+from tests.harness.engine import run
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 

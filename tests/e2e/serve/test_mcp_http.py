@@ -10,9 +10,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.control.engine_harness import run, until
 from tests.e2e.serve.harness import PATIENCE_SECONDS, PROJECT, http_server, serve
 from tests.e2e.serve.mcp_clients import TOOLS, another, call
+from tests.harness.engine import run, until
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 

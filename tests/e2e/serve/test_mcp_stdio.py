@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.control.engine_harness import run, until
 from tests.e2e.serve.harness import ENVIRONMENT, PATIENCE_SECONDS, PROJECT, RawHost, raw_host
 from tests.e2e.serve.mcp_clients import TOOLS
+from tests.harness.engine import run, until
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 

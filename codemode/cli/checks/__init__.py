@@ -1,0 +1,1 @@
+"""What `codemode doctor` looks at."""

@@ -1,0 +1,1 @@
+"""`codemode repl`: one program after another, with completion."""

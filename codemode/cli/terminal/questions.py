@@ -1,0 +1,79 @@
+"""Approvals on a terminal: the question with what would be done, and an answer of y or n.
+
+The engine's `approve` handler only takes note of what is asked for, with its arguments, and leaves the run
+waiting; the question is put when it waits, so that nothing else is drawn meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from codemode.cli.terminal.screen import Screen, escaped, escaped_json
+
+if TYPE_CHECKING:
+    from codemode.cli.terminal.approvals import Asked
+    from codemode.executor import ApprovalRequest
+
+_LONGEST_ARGUMENTS = 2000
+_LONGEST_LINE = 1000
+
+
+class Questions:
+    """`note` is the engine's approve handler."""
+
+    def __init__(self, screen: Screen) -> None:
+        self.can_ask = sys.stdin.isatty() and screen.err.isatty()
+        self._screen = screen
+        self._noted: dict[str, ApprovalRequest] = {}
+
+    def note(self, request: ApprovalRequest) -> None:
+        self._noted[request.id] = request
+
+    async def ask(self, asked: Asked) -> bool | None:
+        """None if there is no answer: the end of input. Arguments are told as far as they are known here."""
+        self._screen.note(f"{asked.tool} asks for approval", "yellow")
+        noted = self._noted.get(asked.approval_id)
+        told = asked.content if noted is None else escaped_json(msgspec.json.encode(noted.arguments).decode())
+        more = f" ... {len(told)} characters" if len(told) > _LONGEST_ARGUMENTS else ""
+        for line in (escaped(asked.summary), told[:_LONGEST_ARGUMENTS] + more):
+            if line:
+                self._screen.note(f"  {line}")
+        with self._screen.held():
+            return await self._answer()
+
+    async def _answer(self) -> bool | None:
+        while True:
+            self._screen.err.write("approve? [y/n] ")
+            self._screen.err.flush()
+            try:
+                answer = await _read_line()
+            except asyncio.CancelledError:
+                self._screen.err.write("\n")  # what comes next begins a line of its own
+                raise
+            match answer.strip().lower():
+                case "y" | "yes":
+                    return True
+                case "n" | "no":
+                    return False
+                case _ if not answer:
+                    return None
+                case _:
+                    pass
+
+
+async def _read_line() -> str:
+    """A line that was typed; empty at the end of input. Unlike input(), it can be cancelled."""
+    loop = asyncio.get_running_loop()
+    descriptor = sys.stdin.fileno()
+    arrived: asyncio.Future[None] = loop.create_future()
+    loop.add_reader(descriptor, lambda: arrived.done() or arrived.set_result(None))
+    try:
+        await arrived
+    finally:
+        loop.remove_reader(descriptor)
+    return os.read(descriptor, _LONGEST_LINE).decode(errors="replace")  # a terminal gives whole lines

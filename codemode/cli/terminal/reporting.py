@@ -1,0 +1,67 @@
+"""How a run ended, told on the terminal or as JSON; and how to go on with one that is not over."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+
+import msgspec
+
+from codemode.cli.errors import ExitCode, exit_code_of
+from codemode.cli.terminal.screen import Screen, escaped, escaped_json
+from codemode.contract.results import CodeModeResult, Completed, Failed, Waiting
+
+_INTERRUPTED = (
+    "  calls that were still running ended with this command: the program sees them as interrupted,\n"
+    "  except those of idempotent tools, which start again"
+)
+
+
+def report(result: CodeModeResult, screen: Screen, options: argparse.Namespace) -> ExitCode:
+    """The output has been printed as it came, unless JSON was asked for."""
+    if options.json:
+        print_json(result.to_json(), screen)
+    match result:
+        case Completed():
+            if not options.json:
+                screen.value(bytes(result.raw_value).decode())
+        case Failed():
+            if not options.json:
+                screen.note(f"failed ({result.code}): {escaped(result.error)}", "red")
+        case Waiting():
+            _tell_waiting(result, screen, options)
+    return exit_code_of(result)
+
+
+def print_json(json: str, screen: Screen) -> None:
+    """One line for programs, several for people."""
+    screen.print(escaped_json(msgspec.json.format(json, indent=2) if screen.out.isatty() else json))
+
+
+def _tell_waiting(result: Waiting, screen: Screen, options: argparse.Namespace) -> None:
+    """On stderr, also beside JSON: it is for people."""
+    screen.note(f"{result.run_id} is waiting: {result.reason}", "yellow")
+    asking = [call for call in result.pending_tool_calls if call.approval is not None]
+    for call in asking:
+        assert call.approval is not None
+        screen.note(f"  {escaped(call.tool or '')}: {escaped(call.approval.summary)} ({call.approval.id})")
+    if options.store is None:
+        screen.note("  it ends with this command: give --store PATH to keep what is waiting")
+        return
+    if any(call.method == "call" and call.approval is None for call in result.pending_tool_calls):
+        screen.note(_INTERRUPTED)
+    screen.note(f"  go on:   {command_for(['wait', result.run_id], options)}")
+    if asking:
+        screen.note(f"  approve: {command_for(['runs', 'approve', result.run_id], options)}")
+
+
+def command_for(words: list[str], options: argparse.Namespace) -> str:
+    """A command with the tools of this one: they are needed again, as no store can keep them."""
+    given = [*words, "--store", options.store]
+    for spec in options.tools:
+        given += ["--tools", spec]
+    for name, value in (("--servers", options.servers), ("--config", options.config)):
+        given += [name, value] if value else []
+    if options.agent_run != "-":
+        given += ["--agent-run", options.agent_run]
+    return shlex.join(["codemode", *given])

@@ -1,0 +1,165 @@
+"""What a command shows: the program's output on stdout, everything else on stderr, and a region that is drawn
+again and again at the bottom of the terminal.
+
+Nothing that a program, a tool or a server wrote reaches a terminal unescaped: all text goes through here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import shutil
+import sys
+from collections.abc import Generator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, TextIO
+
+import msgspec
+
+from codemode.trajectory.escape import plain
+
+if TYPE_CHECKING:
+    from codemode.contract.results import Output
+
+Colour = Literal["red", "yellow", "green", "blue", "dim", "bold"]
+_CODES: Mapping[Colour, str] = {
+    "red": "31", "yellow": "33", "green": "32", "blue": "36", "dim": "2", "bold": "1",
+}  # fmt: skip
+_KEPT = re.compile(r"[^\n\t]+")
+_ON_STDERR = ("warn", "error")  # as in other JavaScript runtimes
+
+
+class Screen:
+    """`live` where stderr is a terminal that can move its cursor."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        # kept: sys.stdout may be led elsewhere while tools run, so that what they print is no output of ours
+        self.out: TextIO = sys.stdout
+        self.err: TextIO = sys.stderr
+        is_terminal = self.err.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+        self.live = is_terminal and not quiet
+        self._colour_out = _wants_colour(self.out)
+        self._colour_err = _wants_colour(self.err)
+        self._region: list[str] = []
+        self._is_held = False
+
+    @property
+    def width(self) -> int:
+        return shutil.get_terminal_size((100, 24)).columns
+
+    @property
+    def height(self) -> int:
+        return shutil.get_terminal_size((100, 24)).lines
+
+    def print(self, text: str) -> None:
+        """A line of output, already escaped."""
+        self._above_region(self.out, text)
+
+    def note(self, text: str, colour: Colour | None = None) -> None:
+        """A line for people, already escaped."""
+        self._above_region(self.err, self.painted(text, colour))
+
+    def item(self, item: Output) -> None:
+        """One item of a program's output, as it comes."""
+        if item.type == "json":
+            self.print(escaped_json(bytes(item.raw_value).decode()))
+        elif item.level in _ON_STDERR:
+            self.note(escaped(item.text), "red" if item.level == "error" else "yellow")
+        else:
+            self.print(escaped(item.text))
+
+    def value(self, json: str) -> None:
+        """What a program returned; nothing for null."""
+        if json == "null":
+            return
+        if self.out.isatty() and len(json) > self.width:
+            json = msgspec.json.format(json, indent=2)
+        self.print(_paint(escaped_json(json), "blue") if self._colour_out else escaped_json(json))
+
+    def painted_out(self, text: str, colour: Colour) -> str:
+        """For a part of a line on stdout."""
+        return _paint(text, colour) if self._colour_out else text
+
+    def painted(self, text: str, colour: Colour | None) -> str:
+        return _paint(text, colour) if colour and self._colour_err else text
+
+    def draw(self, lines: Sequence[str]) -> None:
+        """The region is now these lines, at the bottom; each must fit the width."""
+        if not self.live or self._is_held or list(lines) == self._region:
+            return
+        self._write_region(list(lines))
+
+    def keep(self) -> None:
+        """What the region shows stays where it is, and is no longer drawn again."""
+        self._region = []
+
+    def clear(self) -> None:
+        self.draw(())
+
+    @contextlib.contextmanager
+    def held(self) -> Generator[None]:
+        """Nothing is drawn meanwhile: somebody is typing at the bottom."""
+        self.clear()
+        self._is_held = True
+        try:
+            yield
+        finally:
+            self._is_held = False
+
+    def _above_region(self, stream: TextIO, text: str) -> None:
+        region, self._region = self._region, self._erase()
+        stream.write(text + "\n")
+        stream.flush()
+        if region:
+            self._write_region(region)
+
+    def _erase(self) -> list[str]:
+        if self._region:
+            self.err.write(f"\x1b[{len(self._region)}F\x1b[J")
+            self.err.flush()
+        return []
+
+    def _write_region(self, lines: list[str]) -> None:
+        """In one write, so that a terminal has no time to show the gap."""
+        back = f"\x1b[{len(self._region)}F\x1b[J" if self._region else ""
+        self.err.write(back + "".join(line + "\n" for line in lines))
+        self.err.flush()
+        self._region = lines
+
+
+class ScreenHandler(logging.Handler):
+    """Warnings of the engine, as lines for people."""
+
+    def __init__(self, screen: Screen) -> None:
+        super().__init__(logging.WARNING)
+        self._screen = screen
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._screen.note(f"{record.levelname.lower()}: {plain(record.getMessage())}", "yellow")
+
+
+def escaped(text: str) -> str:
+    """Harmless to a terminal; lines and tabs stay."""
+    return _KEPT.sub(lambda part: plain(part[0]), text)
+
+
+def escaped_json(json: str) -> str:
+    """The same JSON: what has to be escaped can only be in its strings, which have escapes of their own."""
+    if json.isascii():
+        return json  # control characters are escaped in any JSON
+    return "".join(char if char in "\n\t" or char.isprintable() else _json_escape(char) for char in json)
+
+
+def _json_escape(char: str) -> str:
+    units = char.encode("utf-16-be")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
+def _paint(text: str, colour: Colour) -> str:
+    return f"\x1b[{_CODES[colour]}m{text}\x1b[0m"
+
+
+def _wants_colour(stream: TextIO) -> bool:
+    is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM", "") in ("", "dumb")
+    return stream.isatty() and not is_plain

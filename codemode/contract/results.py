@@ -1,0 +1,150 @@
+"""What exec and wait answer, as frozen structs that encode to exactly the JSON of the contract.
+
+Attributes are snake_case, JSON keys camelCase. What a program produced is kept as the JSON it sent
+and decoded when somebody asks for it. Pure: the engine fills these in, hosts and models read them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+from codemode.contract.error_codes import ERRORS, ErrorCode, ErrorFacts, Phase
+from codemode.contract.telemetry import Telemetry
+
+WaitReason = Literal["pending_tools", "yield", "approval"]
+PendingMethod = Literal["call", "search", "describe", "namespace", "timer", "yield"]
+Level = Literal["log", "info", "warn", "error", "debug"]
+
+_encoder = msgspec.json.Encoder()
+
+
+class TextOutput(Struct, frozen=True, tag_field="type", tag="text", omit_defaults=True):
+    """`level` is there for what came through console."""
+
+    type: ClassVar[Literal["text"]] = "text"
+    text: str
+    level: Level | None = None
+
+
+class JsonOutput(Struct, frozen=True, tag_field="type", tag="json"):
+    type: ClassVar[Literal["json"]] = "json"
+    raw_value: Raw = field(name="value")
+
+    @property
+    def value(self) -> Any:
+        """Decoded anew each time."""
+        return msgspec.json.decode(self.raw_value)
+
+
+Output = TextOutput | JsonOutput
+
+
+class Approval(Struct, frozen=True):
+    id: str
+    summary: str
+
+
+class PendingCall(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Work the run waits for. `tool` is the catalog id, for methods that have one."""
+
+    id: str
+    method: PendingMethod
+    elapsed_ms: int
+    tool: str | None = None
+    approval: Approval | None = None
+
+
+class _Result(Struct, frozen=True, rename="camel", tag_field="status"):
+    def to_dict(self) -> dict[str, Any]:
+        """Exactly the contract's JSON, as plain data."""
+        return msgspec.json.decode(_encoder.encode(self))
+
+    def to_json(self) -> str:
+        return _encoder.encode(self).decode()
+
+
+class Completed(_Result, frozen=True, tag="completed"):
+    status: ClassVar[Literal["completed"]] = "completed"
+    raw_value: Raw = field(name="value")
+    output: tuple[Output, ...]
+    telemetry: Telemetry
+
+    @property
+    def value(self) -> Any:
+        """What the program returned, decoded anew each time."""
+        return msgspec.json.decode(self.raw_value)
+
+
+class Waiting(_Result, frozen=True, tag="waiting"):
+    status: ClassVar[Literal["waiting"]] = "waiting"
+    run_id: str
+    reason: WaitReason
+    pending_tool_calls: tuple[PendingCall, ...]
+    output: tuple[Output, ...]
+    telemetry: Telemetry
+
+
+class Failed(_Result, frozen=True, tag="failed"):
+    """`error` is text for the model; programs decide by `code`."""
+
+    status: ClassVar[Literal["failed"]] = "failed"
+    error: str
+    code: ErrorCode
+    phase: Phase
+    output: tuple[Output, ...]
+    telemetry: Telemetry
+
+
+CodeModeResult = Completed | Waiting | Failed
+
+_decoder: msgspec.json.Decoder[CodeModeResult] = msgspec.json.Decoder(CodeModeResult)
+NOTHING_KNOWN = Telemetry(calls=())  # of a run that no leg of this engine has told of
+
+
+def failed(
+    code: ErrorCode, error: str, output: tuple[Output, ...] = (), telemetry: Telemetry = NOTHING_KNOWN
+) -> Failed:
+    """The phase belongs to the code."""
+    return Failed(error, code, ERRORS[code].phase, output, telemetry)
+
+
+def decode_result(data: bytes | str) -> CodeModeResult:
+    """A result that was stored or sent as JSON. Raises msgspec.DecodeError if it is none."""
+    return _decoder.decode(data)
+
+
+def to_envelope(result: CodeModeResult) -> dict[str, Any]:
+    """The same result for hosts that normalise tool responses: status, data, error and meta.
+
+    `degraded` is a failure the agent can do something about, `unavailable` one it cannot.
+    """
+    data = result.to_dict()
+    meta = {"status": data.pop("status"), "telemetry": data.pop("telemetry")}
+    if not isinstance(result, Failed):
+        return envelope(data, meta)
+    error = (result.code, result.error, ERRORS[result.code])
+    return envelope({"output": data["output"]}, meta | {"phase": result.phase}, error)
+
+
+def envelope(
+    data: dict[str, Any], meta: dict[str, Any], error: tuple[str, str, ErrorFacts] | None = None
+) -> dict[str, Any]:
+    """`error` is its code, its text for the model and what is fixed about the code."""
+    if error is None:
+        return {"status": "healthy", "data": data, "error": None, "meta": meta}
+    code, message, facts = error
+    told = {
+        "code": code,
+        "message": message,
+        "recoverable": facts.recoverable,
+        "suggestion": facts.suggestion,
+    }
+    return {
+        "status": "degraded" if facts.recoverable else "unavailable",
+        "data": data,
+        "error": told,
+        "meta": meta,
+    }

@@ -1,0 +1,1 @@
+"""JSON Schema to TypeScript: what a model reads about a tool. Pure."""

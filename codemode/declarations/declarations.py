@@ -1,0 +1,117 @@
+"""The TypeScript declarations of MCP servers, as `API.read` serves them. Pure: the same for the same tools.
+
+Compact, required parameters first, one function per tool. Each tool and each file is bounded in size, and
+parses as TypeScript whatever a server says about itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from codemode.declarations.schema_types import SchemaTypes
+from codemode.declarations.type_words import comment, one_line, quoted
+from codemode.tools import Tool
+
+_LONGEST_TOOL = 12 << 10
+_LONGEST_FILE = 256 << 10
+_LONGEST_DESCRIPTION = 600
+
+INDEX_TYPES = """\
+type McpContent =
+  | { type: "text"; text: string }
+  | { type: "image" | "audio"; data: string; mimeType: string }
+  | { type: "resource_link"; uri: string; name: string; [key: string]: unknown }
+  | { type: "resource"; resource: McpResourceContents };
+/** What a tool without a declared result type gives. A result with isError is thrown as an Error. */
+type McpToolResult = { content: McpContent[]; structuredContent?: unknown };
+type McpResourceContents = { uri: string; mimeType?: string; text?: string; blob?: string };
+type McpResource = { uri: string; name: string; description?: string; mimeType?: string };
+type McpResources = { resources: McpResource[]; nextCursor?: string };
+type McpContents = { contents: McpResourceContents[] };
+type McpPrompts = { prompts: Array<{ name: string; description?: string }>; nextCursor?: string };
+type McpMessage = { role: "user" | "assistant"; content: McpContent };
+type McpPrompt = { description?: string; messages: McpMessage[] };
+type McpApi = { header: string; [key: string]: unknown };
+"""
+
+_SHARED = frozenset(re.findall(r"^type (\w+)", INDEX_TYPES, re.MULTILINE))
+
+# By MCP method: where a program finds it, and what it looks like there.
+METHODS: Mapping[str, tuple[str, str, str]] = {
+    "resources/list": ("resources", "list", "(input?: { cursor?: string }): Promise<McpResources>"),
+    "resources/read": ("resources", "read", "(input: { uri: string }): Promise<McpContents>"),
+    "prompts/list": ("prompts", "list", "(input?: { cursor?: string }): Promise<McpPrompts>"),
+    "prompts/get": (
+        "prompts", "get", "(input: { name: string; arguments?: Record<string, string> }): Promise<McpPrompt>",
+    ),
+}  # fmt: skip
+
+
+def declare_index(servers: Mapping[str, int]) -> str:
+    """`mcp/index.d.ts`: the shared types, and which servers there are, with how many tools."""
+    lines = [
+        f'  /** {count} tools: API.read("mcp/{name}.d.ts") */\n  namespace {name} {{}}'
+        for name, count in servers.items()
+    ]
+    body = "\n".join(["  function $api(): Promise<McpApi>;", *lines])
+    head = "/** Call as: await MCP.<server>.<tool>({ ... }) */"
+    return f"{INDEX_TYPES}{head}\ndeclare namespace MCP {{\n{body}\n}}\n"
+
+
+def declare_server(identifier: str, name: str, tools: Mapping[str, Tool], methods: Mapping[str, Tool]) -> str:
+    """`mcp/<server>.d.ts`. `tools` by identifier; `methods` are its resources and prompts."""
+    head = comment(
+        f"MCP server {quoted(one_line(name, 100))}. Call as: await MCP.{identifier}.<tool>({{ ... }}). "
+        f'Shared types: API.read("mcp/index.d.ts").',
+        "",
+    )
+    parts: list[str] = []
+    size = 0
+    for own, tool in tools.items():
+        declared = declare_tool(own, tool)
+        size += len(declared.encode())
+        if size > _LONGEST_FILE:
+            left = len(tools) - len(parts)
+            parts.append(
+                f"  // {left} more tools: MCP.{identifier}.$api() names them, $api(name) declares one\n"
+            )
+            break
+        parts.append(declared)
+    parts += declare_methods(methods)
+    parts.append("  function $api(tool?: string, options?: { schema?: boolean }): Promise<McpApi>;\n")
+    return f"{head}declare namespace MCP.{identifier} {{\n{''.join(parts)}}}\n"
+
+
+def declare_tool(identifier: str, tool: Tool) -> str:
+    """One function, with the types it needs before it; indented to stand in its server's namespace."""
+    prefix = identifier[:1].upper() + identifier[1:]
+    taken = set(_SHARED)
+    takes = SchemaTypes(tool.parameters, prefix, taken)
+    given = takes.of(tool.parameters, "  ")
+    result, aliases = "McpToolResult", takes.aliases
+    if tool.returns is not None:
+        gives = SchemaTypes(tool.returns, f"{prefix}Result", taken)
+        result = gives.of(tool.returns, "  ")
+        aliases = takes.aliases | gives.aliases
+    if given == "unknown":
+        given = "Record<string, unknown>"
+    is_needed = (
+        bool(tool.parameters.get("required")) or given.startswith("(") or " | " in given.partition("{")[0]
+    )
+    types = "".join(f"  type {name} = {body};\n" for name, body in aliases.items())
+    told = comment(one_line(tool.description, _LONGEST_DESCRIPTION), "  ")
+    parameter = f"input{'' if is_needed else '?'}: {given}"
+    declared = f"{types}{told}  function {identifier}({parameter}): Promise<{result}>;\n"
+    if len(declared) > _LONGEST_TOOL:
+        note = comment(one_line(tool.description, 200) + " (types too long: see $api)", "  ")
+        return f"{note}  function {identifier}(input: Record<string, unknown>): Promise<unknown>;\n"
+    return declared
+
+
+def declare_methods(methods: Mapping[str, Tool]) -> list[str]:
+    groups: dict[str, list[str]] = {}
+    for method in methods:
+        group, member, signature = METHODS[method]
+        groups.setdefault(group, []).append(f"    function {member}{signature};\n")
+    return [f"  namespace {group} {{\n{''.join(members)}  }}\n" for group, members in groups.items()]

@@ -1,0 +1,86 @@
+"""All MCP servers of an engine: opened with it, closed with it, their tools as one list.
+
+`version` counts the changes of that list, so that whoever made something of it knows when to make it anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from codemode.config import ConfigError
+from codemode.runs.questions import Ask
+from codemode.tools import Tool
+
+if TYPE_CHECKING:  # loaded by engines that have servers
+    from codemode.mcp.link import Link
+
+
+class McpBridge:
+    def __init__(self, given: object, ask: Ask) -> None:
+        """From the configuration, if there is any. Raises ConfigError, also where there is no SDK."""
+        self.version = 0
+        self._links: list[Link] = [] if given is None else self._make(given, ask)
+        self._tools: tuple[Tool, ...] | None = None
+
+    def _make(self, given: object, ask: Ask) -> list[Link]:
+        from codemode.mcp.link import Link
+        from codemode.mcp.servers import read_servers
+
+        links = [Link(server, self._changed, ask) for server in read_servers(given)]
+        if links and find_spec("mcp") is None:
+            raise ConfigError("mcp", 'needs the MCP SDK: pip install "codemode[mcp]".')
+        return links
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(link.server.name for link in self._links)
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """Of all servers that have been reached. Those of a lost one stay: a call connects it again."""
+        if self._tools is None:
+            self._tools = tuple(tool for link in self._links for tool in link.tools)
+        return self._tools
+
+    async def open(self) -> None:
+        """Returns when each eager server is connected or could not be; neither stops the engine."""
+        try:
+            await self._attempt([link for link in self._links if link.server.is_eager])
+        except asyncio.CancelledError:  # whoever gave up on the start does not close what never opened
+            await self.close()
+            raise
+
+    async def prepare(self) -> None:
+        """Before a run: the lazy ones are connected for the first that comes."""
+        idle = [link for link in self._links if link.is_idle]
+        if idle:
+            await self._attempt(idle)
+
+    async def close(self) -> None:
+        await asyncio.gather(*(link.close() for link in self._links))
+
+    async def probe(self, patience_seconds: float) -> None:
+        """Each server that has been wanted so far is asked something; `health` then has what came of it."""
+        await asyncio.gather(*(link.probe(patience_seconds) for link in self._links if not link.is_idle))
+
+    def health(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "server": link.server.name,
+                "state": link.state.value,
+                "reason": link.problem,
+                "tools": len(link.tools),
+            }
+            for link in self._links
+        ]
+
+    async def _attempt(self, links: list[Link]) -> None:
+        for link in links:
+            link.start()
+        await asyncio.gather(*(link.attempted() for link in links))
+
+    def _changed(self) -> None:
+        self.version += 1
+        self._tools = None

@@ -1,0 +1,147 @@
+"""What a server asks or tells while it is connected: elicitations, and that its tools have changed.
+
+An elicitation becomes a question to whoever gives approvals. A yes can only be said to what a yes answers: a
+plain confirmation, or a form whose every required field has a default. Everything else is declined.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from codemode.declarations.type_words import one_line
+from codemode.mcp.results import McpError
+from codemode.runs.questions import Ask
+from codemode.tools import CallContext
+
+if TYPE_CHECKING:  # loaded by the first connection
+    from mcp import Client, types
+    from mcp.client.session import ClientRequestContext, IncomingMessage, MessageHandlerFnT
+
+_log = logging.getLogger("codemode.mcp")
+
+_LONGEST_QUESTION = 300
+
+
+class Asking:
+    """Of one link. Knows which calls are running, because a question does not say which it belongs to."""
+
+    def __init__(self, server: str, ask: Ask) -> None:
+        self._server = server
+        self._ask = ask
+        self._running: list[CallAsking] = []
+
+    @contextmanager
+    def during(self, context: CallContext) -> Generator[CallAsking]:
+        call = CallAsking(self._server, self._ask, context)
+        self._running.append(call)
+        try:
+            yield call
+        finally:
+            self._running.remove(call)
+
+    async def on_elicitation(
+        self,
+        context: ClientRequestContext,  # noqa: ARG002 - the SDK's shape
+        params: types.ElicitRequestParams,
+    ) -> types.ElicitResult:
+        """For sessions of before 2026, where a question comes by itself.
+
+        With two calls running nobody can say whose it is, and a yes must not go to the wrong one.
+        """
+        from mcp import types
+
+        if len(self._running) != 1:
+            _log.warning("%s asked a question that belongs to no one call; declined", self._server)
+            return types.ElicitResult(action="decline")
+        return await self._running[0].elicit(params)
+
+    def message_handler(self, on_change: Callable[[], None]) -> MessageHandlerFnT:
+        async def handle(message: IncomingMessage) -> None:
+            from mcp import types
+
+            if isinstance(message, types.ToolListChangedNotification):
+                on_change()
+
+        return handle
+
+    @asynccontextmanager
+    async def listening(self, client: Client, on_change: Callable[[], None]) -> AsyncGenerator[None]:
+        """Since 2026 a client has to say that it wants to hear of changes."""
+        task = asyncio.create_task(_listen(client, on_change), name=f"codemode mcp {self._server} changes")
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+@dataclass(slots=True, eq=False)
+class CallAsking:
+    """Questions of one call."""
+
+    server: str
+    ask: Ask
+    context: CallContext
+
+    async def respond(self, request: Any) -> Any:
+        """To an input request. Raises McpError for what only a host with a model or a file tree can give."""
+        from mcp import types
+
+        if not isinstance(request, types.ElicitRequest):
+            raise McpError(f"the server asks for {request.method}, which this engine does not offer")
+        return await self.elicit(request.params)
+
+    async def elicit(self, params: types.ElicitRequestParams) -> types.ElicitResult:
+        from mcp import types
+
+        schema: dict[str, Any] | None = None
+        details: dict[str, Any] = {"message": params.message}
+        if isinstance(params, types.ElicitRequestURLParams):
+            details["url"] = params.url
+        else:
+            schema = params.requested_schema
+            details["requestedSchema"] = schema
+        content = None if schema is None else content_of_yes(schema)
+        if schema is not None and content is None:
+            _log.warning("%s asks for input that a yes cannot give; declined", self.server)
+            return types.ElicitResult(action="decline")
+        where = f" ({one_line(details['url'], 200)})" if "url" in details else ""
+        summary = f"MCP server {self.server} asks: {one_line(params.message, _LONGEST_QUESTION)}{where}"
+        name = self.context.tool_id.partition(":")[2].partition(":")[2]
+        decision = await self.ask(self.context, name, summary, details)
+        if not decision.approved:
+            return types.ElicitResult(action="decline")
+        return types.ElicitResult(action="accept", content=content)
+
+
+def content_of_yes(schema: dict[str, Any]) -> dict[str, Any] | None:
+    """A form to which somebody only said yes; None if that leaves a required field open. Pure."""
+    found: Any = schema.get("properties")
+    properties = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    listed: Any = schema.get("required")
+    required = cast("list[Any]", listed) if isinstance(listed, list) else []
+    content: dict[str, Any] = {}
+    for name, field in properties.items():
+        described = cast("dict[str, Any]", field) if isinstance(field, dict) else {}
+        if "default" in described:
+            content[name] = described["default"]
+        elif described.get("type") == "boolean" and len(properties) == 1:
+            content[name] = True
+    return content if all(name in content for name in required) else None
+
+
+async def _listen(client: Client, on_change: Callable[[], None]) -> None:
+    from mcp import MCPError
+    from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+
+    try:
+        async with client.listen(tools_list_changed=True) as changes:
+            async for _ in changes:
+                on_change()
+    except (ListenNotSupportedError, SubscriptionLost, MCPError, TimeoutError) as reason:
+        _log.debug("no news of changed tools: %s", reason)

@@ -1,0 +1,256 @@
+"""One MCP server: connected, listed, called, and connected again when it was lost.
+
+The SDK's contexts must be entered and left by one task, so each link has a keeper that lives as long as the
+link and holds the connection; calls come from other tasks and only send requests. A server that cannot be
+asked fails the call with an McpError, and nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from enum import Enum
+from typing import TYPE_CHECKING, Any, cast
+
+from codemode.mcp.elicitation import Asking
+from codemode.mcp.listing import Listing
+from codemode.mcp.requests import ConnectionLost, list_tools, send
+from codemode.mcp.results import McpError
+from codemode.mcp.servers import Server, Stdio
+from codemode.mcp.transports import open_http, open_stdio
+from codemode.runs.questions import Ask
+from codemode.tools import CallContext, Tool
+
+if TYPE_CHECKING:  # loaded by the first connection
+    import anyio
+    from mcp import Client
+    from mcp.client._transport import TransportStreams
+
+_log = logging.getLogger("codemode.mcp")
+
+_FIRST_PAUSE_SECONDS = 0.5
+_LONGEST_PAUSE_SECONDS = 30.0
+_STEADY_SECONDS = 30.0
+
+
+class State(Enum):
+    IDLE = "not connected yet"
+    CONNECTING = "connecting"
+    CONNECTED = "connected"
+    LOST = "lost"  # connected again as soon as somebody calls
+    FAILED = "failed"  # the last attempt failed; the next one comes after a pause
+
+
+class Link:
+    """`start`, then calls through its `tools`, then `close`."""
+
+    def __init__(self, server: Server, on_change: Callable[[], None], ask: Ask) -> None:
+        self.server = server
+        self.state = State.IDLE
+        self.problem = ""
+        self.tools: tuple[Tool, ...] = ()
+        self._listing = Listing(server, self._send)
+        self._on_change = on_change
+        self._asking = Asking(server.name, ask)
+        self._turns = asyncio.Semaphore(server.concurrency)
+        self._keeper: asyncio.Task[None] | None = None
+        self._scope: anyio.CancelScope | None = None
+        self._client: Client | None = None
+        self._attempted = asyncio.Event()  # the attempt that is due or under way has ended
+        self._wanted = asyncio.Event()  # somebody waits for a connection
+        self._news = asyncio.Event()  # lost, or its tools have changed
+        self._is_stale = False
+        self._is_lost = False
+
+    def __repr__(self) -> str:
+        return f"<Link {self.server.name} {self.state.value}>"
+
+    @property
+    def is_idle(self) -> bool:
+        return self._keeper is None
+
+    def start(self) -> None:
+        if self._keeper is None:
+            self.state = State.CONNECTING
+            self._keeper = asyncio.create_task(self._keep(), name=f"codemode mcp {self.server.name}")
+
+    async def attempted(self) -> None:
+        """Returns when the attempt that is under way has ended, one way or the other."""
+        await self._attempted.wait()
+
+    async def close(self) -> None:
+        """No process, task or connection is left."""
+        if self._keeper is None:
+            return
+        if self._scope is None:  # it has not begun yet
+            self._keeper.cancel()
+        else:
+            self._scope.cancel()
+        await asyncio.gather(self._keeper, return_exceptions=True)
+
+    async def probe(self, patience_seconds: float) -> None:
+        """Asks it for something, connecting it if need be; `problem` then says what came of it."""
+        try:
+            async with asyncio.timeout(patience_seconds):
+                await list_tools(await self._connected())
+                self.problem = ""
+        except TimeoutError:
+            self.problem = f"it did not answer within {patience_seconds:g} s"
+        except ConnectionLost as error:
+            self._note_loss(str(error))
+        except McpError as error:
+            self.problem = self.problem or str(error)
+
+    # ---- calls ---------------------------------------------------------------------------------------------
+
+    async def _send(self, method: str, params: dict[str, Any], context: CallContext) -> dict[str, Any]:
+        async with self._turns:
+            client = await self._connected()
+            with self._asking.during(context) as asking:
+                try:
+                    return await send(client, method, params, context, asking)
+                except ConnectionLost as error:
+                    self._note_loss(str(error))
+                    raise ConnectionLost(
+                        f"the MCP server {self.server.name} was lost: {self.problem}"
+                    ) from None
+
+    async def _connected(self) -> Client:
+        self.start()
+        if self.state is State.FAILED:
+            raise McpError(f"the MCP server {self.server.name} cannot be reached: {self.problem}")
+        if self._client is None or self._is_lost:
+            self._wanted.set()
+            await self._attempted.wait()
+        if self._client is None:
+            raise McpError(f"the MCP server {self.server.name} cannot be reached: {self.problem}")
+        return self._client
+
+    # ---- the keeper ----------------------------------------------------------------------------------------
+
+    async def _keep(self) -> None:
+        import anyio
+
+        loop = asyncio.get_running_loop()
+        failures = 0
+        with anyio.CancelScope() as self._scope:
+            while True:
+                self._is_lost, self._is_stale = False, False
+                self.state = State.CONNECTING
+                began = loop.time()
+                was_connected = await self._live_once()
+                if was_connected and loop.time() - began > _STEADY_SECONDS:
+                    failures = 0
+                pause = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**failures)
+                failures += 1
+                _log.warning("the MCP server %s: %s", self.server.name, self.problem)
+                if was_connected:
+                    with anyio.move_on_after(pause):
+                        await self._wanted.wait()
+                else:
+                    await asyncio.sleep(pause)
+                    self._attempted.clear()
+                self._wanted.clear()
+
+    async def _live_once(self) -> bool:
+        """One connection, from the attempt to its end. Whether it came about."""
+        import anyio
+
+        was_connected = False
+        try:
+            # the SDK's scopes open inside this one and outlive the attempt: the deadline is moved, not left
+            limit = anyio.current_time() + self.server.connect_timeout_ms / 1000
+            with anyio.CancelScope(deadline=limit) as attempt:
+                async with self._open() as client:
+                    tools = await list_tools(client)
+                    attempt.deadline = math.inf
+                    was_connected = True
+                    self._begin(client, tools)
+                    async with self._asking.listening(client, self._note_change):
+                        await self._serve(client)
+            if attempt.cancelled_caught:
+                self.problem = f"it did not answer within {self.server.connect_timeout_ms / 1000:g} s"
+        except Exception as error:  # what a server or the SDK does is a reason, not our failure
+            if not self._is_lost:
+                self.problem = _reason(error)
+            _log.debug("the connection to %s ended", self.server.name, exc_info=error)
+        finally:
+            self._client = None
+            self.state = State.LOST if was_connected else State.FAILED
+            if was_connected:
+                self._attempted.clear()
+            else:
+                self._attempted.set()
+        return was_connected
+
+    def _begin(self, client: Client, tools: list[dict[str, Any]]) -> None:
+        self._client, self.state, self.problem = client, State.CONNECTED, ""
+        self._wanted.clear()
+        self._take(tools)
+        self._attempted.set()
+
+    async def _serve(self, client: Client) -> None:
+        """Until the connection is lost. A new list is for the runs that start after it."""
+        import anyio
+
+        while not self._is_lost:
+            await self._news.wait()
+            self._news.clear()
+            if self._is_stale and not self._is_lost:
+                self._is_stale = False
+                try:
+                    with anyio.fail_after(self.server.connect_timeout_ms / 1000):
+                        self._take(await list_tools(client))
+                except (McpError, TimeoutError) as error:
+                    _log.warning("%s: its new tool list cannot be read: %s", self.server.name, error)
+
+    def _take(self, tools: list[dict[str, Any]]) -> None:
+        found = self._listing.read(tools)
+        if found != self.tools:
+            self.tools = found
+            self._on_change()
+
+    def _note_change(self) -> None:
+        self._is_stale = True
+        self._news.set()
+
+    def _note_loss(self, problem: str) -> None:
+        """From here on a call waits for the next connection, and does not try this one."""
+        if not self._is_lost:
+            self._is_lost, self.problem = True, problem
+            self._attempted.clear()
+            self._news.set()
+
+    @asynccontextmanager
+    async def _open(self) -> AsyncGenerator[Client]:
+        from mcp import Client
+
+        async with Client(
+            self._transport(),
+            cache=None,
+            elicitation_callback=self._asking.on_elicitation,
+            message_handler=self._asking.message_handler(self._note_change),
+        ) as client:
+            yield client
+
+    @asynccontextmanager
+    async def _transport(self) -> AsyncGenerator[TransportStreams]:
+        transport = self.server.transport
+        if isinstance(transport, Stdio):
+            async with open_stdio(self.server.name, transport, self._note_loss) as streams:
+                yield streams
+        else:
+            async with open_http(transport, self._note_loss) as streams:
+                yield streams
+
+
+def _reason(error: BaseException) -> str:
+    """The first thing that went wrong, in one line."""
+    first = error
+    while isinstance(first, BaseExceptionGroup):
+        first = cast("BaseExceptionGroup[BaseException]", first).exceptions[0]
+    text = next(iter(str(first).splitlines()), "") or type(first).__name__
+    return text[:300]

@@ -1,0 +1,155 @@
+"""A server's tool list as the engine's tools. Pure: how a call is made comes from outside.
+
+Nothing in the list is trusted: a tool that cannot be offered is left out with a warning, and never its
+neighbours. Definitions that have not changed keep their Tool, and with it what was compiled for it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, cast
+
+import msgspec
+from codemode_runtime.depth import exceeds_depth
+
+from codemode.declarations.declarations import METHODS
+from codemode.mcp.results import ResultReader
+from codemode.mcp.servers import Server
+from codemode.tools import CallContext, Schema, Tool, ToolDefinitionError, ToolHints
+
+_log = logging.getLogger("codemode.mcp")
+
+_LONGEST_DESCRIPTION = 8_000
+_LARGEST_SCHEMA = 256 << 10
+_DEEPEST_SCHEMA = 100
+_OPEN: Schema = {"type": "object"}
+
+# Sends one MCP request and gives the result as JSON.
+Send = Callable[[str, dict[str, Any], CallContext], Awaitable[dict[str, Any]]]
+
+_METHOD_PARAMETERS: dict[str, Schema] = {
+    "resources/list": {"type": "object", "properties": {"cursor": {"type": "string"}}},
+    "resources/read": {"type": "object", "properties": {"uri": {"type": "string"}}, "required": ["uri"]},
+    "prompts/list": {"type": "object", "properties": {"cursor": {"type": "string"}}},
+    "prompts/get": {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "arguments": {"type": "object", "additionalProperties": {"type": "string"}},
+        },
+        "required": ["name"],
+    },
+}
+# What a program gets of the answer; the rest is between the protocol's two ends.
+_METHOD_RESULTS = frozenset(("resources", "contents", "prompts", "description", "messages", "nextCursor"))
+
+
+class Listing:
+    """The tools of one server, over all its lists."""
+
+    def __init__(self, server: Server, send: Send) -> None:
+        self._server = server
+        self._send = send
+        self._known: dict[str, tuple[bytes, Tool]] = {}
+        self._methods = [self._method(name) for name in METHODS if not server.excludes(name)]
+
+    def read(self, listed: Iterable[dict[str, Any]]) -> tuple[Tool, ...]:
+        """From the `tools` of a list result, as JSON."""
+        known: dict[str, tuple[bytes, Tool]] = {}
+        for definition in listed:
+            name = definition.get("name")
+            if not isinstance(name, str) or not self._server.offers(name):
+                continue
+            if name in METHODS or name in known:
+                _log.warning("%s: a tool named %.80r is left out: the name is taken", self._server.name, name)
+                continue
+            try:
+                known[name] = self._tool(name, definition)
+            except (ToolDefinitionError, msgspec.MsgspecError, ValueError, RecursionError) as problem:
+                _log.warning("%s: a tool is left out: %.300s", self._server.name, problem)
+        self._known = known
+        return (*(tool for _, tool in known.values()), *self._methods)
+
+    def _tool(self, name: str, definition: dict[str, Any]) -> tuple[bytes, Tool]:
+        said = msgspec.json.encode(definition)
+        before = self._known.get(name)
+        if before is not None and before[0] == said:
+            return before
+        returns = definition.get("outputSchema")
+        declared = _bounded(cast("object", returns)) if isinstance(returns, dict) else None
+        reader = ResultReader(name, declared)
+
+        async def run(arguments: dict[str, Any], context: CallContext) -> Any:
+            asked = {"name": name, "arguments": arguments}
+            return reader.read(await self._send("tools/call", asked, context))
+
+        title = definition.get("title")
+        return said, Tool(
+            name,
+            str(definition.get("description") or "")[:_LONGEST_DESCRIPTION],
+            _bounded(definition.get("inputSchema")),
+            run,
+            declared,
+            "mcp",
+            self._server.name,
+            title[:200] if isinstance(title, str) and title else None,
+            self._hints(definition.get("annotations")),
+        )
+
+    def _hints(self, annotations: object) -> ToolHints:
+        """What a server says about its own tools: good enough to repeat a call it calls idempotent."""
+        said = cast("dict[str, Any]", annotations) if isinstance(annotations, dict) else {}
+        read_only = said.get("readOnlyHint") is True
+        return ToolHints(
+            read_only=read_only,
+            destructive=not read_only and said.get("destructiveHint") is True,
+            idempotent=said.get("idempotentHint") is True,
+            timeout_ms=self._server.timeout_ms,
+        )
+
+    def _method(self, method: str) -> Tool:
+        """Resources and prompts are called like tools, through the same executor."""
+
+        async def run(arguments: dict[str, Any], context: CallContext) -> Any:
+            found = await self._send(method, arguments, context)
+            return {name: value for name, value in found.items() if name in _METHOD_RESULTS}
+
+        hints = ToolHints(read_only=True, idempotent=True, timeout_ms=self._server.timeout_ms)
+        words = f"{method} of the MCP server"
+        return Tool(
+            method, words, _METHOD_PARAMETERS[method], run, None, "mcp", self._server.name, hints=hints
+        )
+
+
+def decode_message(line: bytes) -> Any:
+    """A message of JSON-RPC. Raises ValueError or RecursionError.
+
+    The SDK gives up on a whole tool list for one schema of more than 200 levels; here what is below becomes
+    "anything", and its neighbours stay.
+    """
+    message: Any = msgspec.json.decode(line)
+    if b'"tools"' in line and isinstance(message, dict) and exceeds_depth(line, _DEEPEST_SCHEMA):
+        fields = cast("dict[str, Any]", message)
+        result: Any = fields.get("result")
+        if isinstance(result, dict) and "tools" in result:
+            listed = cast("dict[str, Any]", result)
+            return fields | {"result": listed | {"tools": _pruned(listed["tools"], _DEEPEST_SCHEMA)}}
+    return cast("object", message)
+
+
+def _pruned(value: Any, levels: int) -> Any:
+    match value:
+        case dict():
+            items = cast("dict[str, Any]", value).items()
+            return {key: _pruned(item, levels - 1) for key, item in items} if levels else {}
+        case list():
+            return [_pruned(item, levels - 1) for item in cast("list[Any]", value)] if levels else []
+        case _:
+            return value
+
+
+def _bounded(schema: object) -> Schema:
+    if not isinstance(schema, dict) or len(msgspec.json.encode(schema)) > _LARGEST_SCHEMA:
+        return _OPEN
+    return cast("Schema", schema)

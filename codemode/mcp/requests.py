@@ -1,0 +1,144 @@
+"""Requests to a connected server, in JSON. Whatever goes wrong with one is an McpError.
+
+Tools are called through the SDK's session and not its `call_tool`: that one checks results against whatever
+schema the server sent, with Python's regular expressions, in the host. results.py checks them within bounds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from codemode.mcp.results import McpError
+from codemode.tools import CallContext
+
+if TYPE_CHECKING:  # loaded by the first connection
+    from mcp import Client, types
+    from pydantic import BaseModel
+
+    from codemode.mcp.elicitation import CallAsking
+
+_MOST_PAGES = 200
+_MOST_TOOLS = 20_000
+_MOST_ROUNDS = 10
+_ROUND_PAUSE_SECONDS = 0.1
+
+
+class ConnectionLost(McpError):
+    """The connection ended under the call, which may have taken effect. The next call finds a new one."""
+
+
+async def list_tools(client: Client) -> list[dict[str, Any]]:
+    """All pages, as far as anybody could want them. Raises McpError."""
+    found: list[dict[str, Any]] = []
+    cursor: str | None = None
+    if client.server_capabilities.tools is None:
+        return found
+    for _ in range(_MOST_PAGES):
+        with _in_our_words():
+            page = await client.list_tools(cursor=cursor)
+        found += [_definition(tool) for tool in page.tools]
+        cursor = page.next_cursor
+        if cursor is None or len(found) >= _MOST_TOOLS:
+            break
+    return found[:_MOST_TOOLS]
+
+
+def _definition(tool: types.Tool) -> dict[str, Any]:
+    """By hand: pydantic does not dump a schema of 200 levels, and would lose the whole list for it."""
+    annotations = None if tool.annotations is None else tool.annotations.model_dump(by_alias=True)
+    return {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": tool.input_schema,
+        "outputSchema": tool.output_schema,
+        "annotations": annotations,
+    }
+
+
+async def send(
+    client: Client, method: str, params: dict[str, Any], context: CallContext, asking: CallAsking
+) -> dict[str, Any]:
+    """The result as MCP has it. Raises McpError."""
+    with _in_our_words():
+        match method:
+            case "tools/call":
+                return await _call_tool(client, params, context, asking)
+            case "resources/list":
+                result = await client.list_resources(cursor=params.get("cursor"))
+            case "resources/read":
+                result = await client.read_resource(params["uri"])
+            case "prompts/list":
+                result = await client.list_prompts(cursor=params.get("cursor"))
+            case _:
+                result = await client.get_prompt(params["name"], params.get("arguments"))
+        return result.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+
+async def _call_tool(
+    client: Client, params: dict[str, Any], context: CallContext, asking: CallAsking
+) -> dict[str, Any]:
+    """In rounds: since 2026 a server asks by its answer, and the call is sent again with what it needs."""
+    from mcp import types
+
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        context.update({"progress": progress, "total": total, "message": message})
+
+    responses: dict[str, Any] | None = None
+    state: str | None = None
+    for _ in range(_MOST_ROUNDS):
+        asked = types.CallToolRequestParams(
+            name=params["name"],
+            arguments=params["arguments"],
+            input_responses=responses,
+            request_state=state,
+        )
+        answer = await client.session.send_request(
+            types.CallToolRequest(params=asked), _answer_type(), progress_callback=on_progress
+        )
+        result = answer.model_extra or {}
+        if result.get("resultType") != "input_required":
+            return result
+        needed = types.InputRequiredResult.model_validate(result, by_name=False)
+        state = needed.request_state
+        requests = needed.input_requests or {}
+        responses = {key: await asking.respond(request) for key, request in requests.items()} or None
+        if responses is None:
+            await asyncio.sleep(_ROUND_PAUSE_SECONDS)
+    raise McpError(f"{params['name']} asked for more {_MOST_ROUNDS} times and did not go on")
+
+
+@cache
+def _answer_type() -> type[BaseModel]:
+    """Takes any object as it is: the session has compared it with the protocol before, once is enough."""
+    from pydantic import ConfigDict, create_model
+
+    return create_model("Answer", __config__=ConfigDict(extra="allow"))
+
+
+class _in_our_words:
+    """The SDK's exceptions as ours. Cancellation passes through."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None or not isinstance(error, Exception) or isinstance(error, McpError):
+            return
+        import anyio
+        from mcp import MCPError, types
+        from pydantic import ValidationError
+
+        match error:
+            case MCPError() if error.code == types.CONNECTION_CLOSED:
+                raise ConnectionLost(str(error)) from None
+            case MCPError():
+                raise McpError(str(error) or "the server refused the request", {"code": error.code}) from None
+            case ValidationError():
+                raise McpError("the server's answer is not what MCP says it is") from None
+            case anyio.ClosedResourceError() | anyio.BrokenResourceError() | OSError():
+                raise ConnectionLost("the connection was closed") from None
+            case _:
+                raise McpError(f"the request failed: {type(error).__name__}") from error

@@ -1,0 +1,211 @@
+"""Before a program runs: which tools it gets under the policy, and what the host's rules say about it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from codemode.catalog import Catalog
+from codemode.config import CodeModeConfig
+from codemode.contract.inputs import ExecInput, InputRefused, read_exec
+from codemode.contract.results import CodeModeResult
+from codemode.executor import (
+    AfterToolCall,
+    Approve,
+    Audit,
+    BeforeToolCall,
+    CallUpdate,
+    Executor,
+    Gates,
+    HookChain,
+    Ok,
+)
+from codemode.mcp.bridge import McpBridge
+from codemode.policy import Policy, Resolution, narrow
+from codemode.runs.environment import Environment
+from codemode.runs.run import Run
+from codemode.tools import Tool
+
+if TYPE_CHECKING:  # loaded by the first registration
+    from codemode.namespaces import NamespaceRegistry
+    from codemode.surface import NamespaceText
+
+_KEPT_ENVIRONMENTS = 64
+
+
+class Outer(NamedTuple):
+    """What the model called to have a program run; `kind` tells it from a shell of that name."""
+
+    tool: str
+    kind: str
+
+
+EXEC = Outer("exec", "code_mode_exec")
+
+
+class Admission:
+    """Of one engine. Raises ConfigError for an unusable policy, TypeError for hooks that are none."""
+
+    def __init__(
+        self,
+        config: CodeModeConfig,
+        tools: tuple[Tool, ...],
+        policy: Mapping[str, Any] | None,
+        hooks: Any,
+        approve: Approve | None,
+        audit: Audit | None,
+        on_update: Callable[[CallUpdate], None] | None,
+        mcp: McpBridge,
+    ) -> None:
+        self._config = config
+        self._tools = tools
+        self._policy = Policy(policy)
+        self._hooks = HookChain(hooks)
+        self._approve = approve
+        self._audit = audit
+        self._on_update = on_update
+        self._mcp = mcp
+        self._namespaces: NamespaceRegistry | None = None
+        self._gates = Gates()
+        self._environments: dict[tuple[str, str | None, str | None], Environment] = {}
+        self._environments_version = 0
+        Catalog(tools)  # two tools under one id are said now, not at the first run
+
+    async def prepare(self) -> None:
+        """Before `environment`: servers that are connected late are connected now."""
+        await self._mcp.prepare()
+
+    def environment(
+        self,
+        own: tuple[Tool, ...],
+        agent: str,
+        provider: str | None,
+        model: str | None,
+        allow: tuple[str, ...] | None = None,
+    ) -> Environment:
+        """The catalog under the policy. Kept ones are made of the engine's own tools, which never change,
+        and of the servers' tools, until those change."""
+        if self._mcp.version != self._environments_version:
+            self._environments.clear()
+            self._environments_version = self._mcp.version
+        key = (agent, provider, model)
+        is_special = bool(own) or allow is not None
+        found = None if is_special else self._environments.get(key)
+        if found is None:
+            tools = self.effective(own, agent, provider, model, allow).tools
+            found = self._make(Catalog(tools))
+            if not is_special and len(self._environments) < _KEPT_ENVIRONMENTS:
+                self._environments[key] = found
+        return found
+
+    def effective(
+        self,
+        own: tuple[Tool, ...],
+        agent: str,
+        provider: str | None,
+        model: str | None,
+        allow: tuple[str, ...] | None,
+    ) -> Resolution:
+        """What is left of all tools under the policy, and under the run's own allowlist if it has one."""
+        tools = (*self._tools, *self._mcp.tools, *own)
+        resolved = self._policy.resolve(tools, agent=agent, provider=provider, model=model)
+        return resolved if allow is None else narrow(resolved, allow)
+
+    def executor(self, catalog: Catalog, kind: type[Executor] = Executor) -> Executor:
+        """Of the host's hooks, approvals, audit and limits, over these tools."""
+        return kind(
+            catalog,
+            hooks=self._hooks,
+            approve=self._approve,
+            audit=self._audit,
+            on_update=self._on_update,
+            gates=self._gates,
+        )
+
+    def _make(self, catalog: Catalog) -> Environment:
+        executor = self.executor(catalog)
+        if "mcp" not in catalog.by_source():
+            return Environment(catalog, executor)
+        from codemode.mcp.library import Library
+
+        return Environment(catalog, executor, Library(catalog.tools, self._mcp.names))
+
+    @property
+    def namespaces(self) -> NamespaceRegistry:
+        if self._namespaces is None:
+            from codemode.namespaces import NamespaceRegistry
+
+            self._namespaces = NamespaceRegistry()
+        return self._namespaces
+
+    def namespace_texts(self, catalog: Catalog) -> Sequence[NamespaceText]:
+        return () if self._namespaces is None else self._namespaces.texts(catalog)
+
+    def readmit(self, run: Run) -> None:
+        """A run that a dead engine left gets the tools it had, as far as the policy of today allows them."""
+        run.environment = self.environment(run.own_tools, run.scope.agent, run.provider, run.model, run.allow)
+        self.furnish(run)
+
+    def furnish(self, run: Run) -> None:
+        """Gives a run its own namespaces, if any are visible. Raises InputRefused."""
+        visible = () if self._namespaces is None else self._namespaces.visible(run.environment.catalog)
+        if not visible:
+            return
+        from codemode.namespaces import NamespaceContext, ScopeRefused, Scopes
+
+        context = NamespaceContext(
+            agent_id=run.scope.agent,
+            session_id=run.scope.session,
+            session_key="" if run.host_context is None else run.host_context.session_key,
+            run_id=run.id,
+            config=self._config.to_dict(),
+            is_aborted=lambda: run.aborted is not None,
+        )
+        try:
+            run.environment = run.environment.with_scopes(Scopes(visible, context))
+        except ScopeRefused as refused:
+            raise InputRefused("invalid_config", str(refused)) from refused
+
+    async def ask_hooks(
+        self, run: Run, program: ExecInput, outer: Outer = EXEC, config: CodeModeConfig | None = None
+    ) -> ExecInput:
+        """The host's rules about exec itself, which they can tell by its kind from a shell of that name.
+
+        Raises InputRefused where one blocks it; nobody can be asked for an approval at this point.
+        """
+        arguments = {"code": program.program, "language": program.language}
+        verdict = await self._hooks.before(
+            BeforeToolCall(outer.tool, "", arguments, run.call_context(), outer.kind, program.language)
+        )
+        if verdict.blocked is not None:
+            raise InputRefused("aborted", f"A rule of the host blocked this program: {verdict.blocked}")
+        if verdict.approval is not None:
+            raise InputRefused(
+                "aborted", f"A rule of the host wants an approval for {outer.tool}, which nobody can give."
+            )
+        if not verdict.rewritten:
+            return program
+        return read_exec(verdict.arguments, None, config or self._config)
+
+    async def tell_hooks(
+        self, run: Run, program: ExecInput, result: CodeModeResult, outer: Outer = EXEC
+    ) -> CodeModeResult:
+        """What became of exec, for hooks that look on; the result is theirs to read, not to change."""
+        if self._hooks.looks_on:
+            arguments = {"code": program.program, "language": program.language}
+            answered = Ok(result.to_json().encode())
+            ms = (time.perf_counter() - run.began) * 1000
+            await self._hooks.after(
+                AfterToolCall(
+                    outer.tool,
+                    "",
+                    arguments,
+                    run.call_context(),
+                    answered,
+                    ms,
+                    outer.kind,
+                    program.language,
+                )
+            )
+        return result

@@ -1,0 +1,90 @@
+"""Approvals that are given or refused from outside, also of runs that a dead engine left.
+
+A decision once begun is carried out, whatever becomes of who asked: half a decision would lose its call. And
+it is carried out once: it is recorded before anything is done, and what cannot be recorded is not done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+from codemode_snapshots import Scope
+from codemode_snapshots import Settlement as Recorded
+
+from codemode.contract.inputs import InputRefused, read_scope, read_wait
+from codemode.contract.results import Failed
+from codemode.executor import Decision
+from codemode.runs.known_runs import LiveRuns
+from codemode.runs.leg import Services
+from codemode.runs.resume import Resumption
+from codemode.runs.run import Run, Work
+
+
+class Decisions:
+    """Of one engine."""
+
+    def __init__(self, runs: LiveRuns, resumption: Resumption, services: Services) -> None:
+        self._runs = runs
+        self._resumption = resumption
+        self._suspensions = services.suspensions
+        self._nested = services.nested
+        self._under_way: set[asyncio.Task[bool]] = set()
+
+    async def decide(
+        self, run_id: str, approval_id: str, decision: Decision, caller: tuple[str, str, str]
+    ) -> bool:
+        """False if nothing of the caller (agent, session, agent run) asks for this approval, or no more."""
+        try:
+            scope, known_id = read_scope(*caller, "-"), read_wait(run_id)
+        except InputRefused:
+            return False
+        if self._runs.is_closed:
+            return False
+        deciding = asyncio.create_task(self._decide(known_id, approval_id, decision, scope))
+        self._under_way.add(deciding)
+        deciding.add_done_callback(self._under_way.discard)
+        return await asyncio.shield(deciding)
+
+    async def settle(self) -> None:
+        """Returns when none is under way; for an engine that is being closed."""
+        while self._under_way:
+            await asyncio.wait(self._under_way)
+
+    async def _decide(self, run_id: str, approval_id: str, decision: Decision, caller: Scope) -> bool:
+        try:
+            run = await self._runs.look_up(run_id, caller)
+        except InputRefused:
+            return False
+        if isinstance(run, Failed):
+            return False
+        if run.is_adopted and await self._resumption.adopt(run) is not None:
+            if run.leg is None:
+                self._runs.drop(run)
+            return False
+        for work in list(run.pending.values()):
+            if work.approval is not None and work.approval.id == approval_id:
+                return await self._carry_out(run, work, decision)
+        return False
+
+    async def _carry_out(self, run: Run, work: Work, decision: Decision) -> bool:
+        """Recorded first: an engine that dies then does not ask again, nor does it repeat what may have been
+        done already. Where it cannot be, the run is not in the store any more: another engine ended it."""
+        approval, work.approval = work.approval, None  # taken, so that nobody else decides it meanwhile
+        if self._suspensions.is_durable and run.is_frozen:
+            run.seq += 1
+            payload = msgspec.json.encode(decision)
+            is_recorded = False
+            try:
+                is_recorded = await self._suspensions.record(
+                    run.id, Recorded(run.seq, "decision", str(work.id), payload)
+                )
+            finally:
+                if not is_recorded:
+                    work.approval = approval  # nobody has decided it
+            if not is_recorded:
+                return False
+        if work.id not in run.pending or approval is None:
+            return False  # the run ended meanwhile
+        self._nested.decide(run, work, approval, decision)
+        return True

@@ -1,0 +1,116 @@
+"""What one run's program can see and call: its catalog, as the guest asks for it piece by piece.
+
+Immutable; runs with the same tools under the same policy share one. Small catalogs travel with the program, a
+large one stays here and is asked over the worker's socket only for what a program names.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import msgspec
+from codemode_runtime import wire
+from codemode_runtime.shapes import Lookup
+from msgspec import Raw
+
+from codemode.catalog import Catalog
+from codemode.contract.telemetry import Catalog as CatalogFacts
+from codemode.contract.telemetry import estimate_tokens_saved
+from codemode.executor import Executor
+from codemode.failures import Available
+
+if TYPE_CHECKING:  # loaded by engines that have such things
+    from codemode.mcp.library import Library
+    from codemode.namespaces import Scopes
+
+_INLINE_BYTES = 16 << 10
+_INLINE_TOOLS = 64
+# Of exec and wait with a full quick index, rather than the very text of a run: that takes longer than a run.
+_SHOWN_CHARS = 5_200
+_encode = msgspec.json.encode
+
+
+class Environment:
+    """Answers the guest's look-ups; see runtime/README.md for their kinds."""
+
+    def __init__(
+        self, catalog: Catalog, executor: Executor, mcp: Library | None = None, scopes: Scopes | None = None
+    ) -> None:
+        """With `scopes`, the namespaces of one run, it is that run's own."""
+        self.catalog = catalog
+        self.executor = executor
+        self.mcp = mcp
+        self.scopes = scopes
+
+    def with_scopes(self, scopes: Scopes) -> Environment:
+        return Environment(self.catalog, self.executor, self.mcp, scopes)
+
+    @property
+    def offer(self) -> wire.Offer:
+        return self._offer
+
+    @cached_property
+    def _offer(self) -> wire.Offer:
+        """What travels with a run: everything, or little and the worker asks. MCP is always asked for."""
+        has_namespaces = self.scopes is not None
+        if len(self.catalog) > _INLINE_TOOLS:
+            return wire.Offer(has_namespaces, complete=False)
+        answers = [
+            wire.Answer(Lookup.ALL_TOOLS, "", Raw(self._all_tools)),
+            wire.Answer(Lookup.TOOL_NAMES, "", Raw(self._tool_names)),
+            *(
+                wire.Answer(Lookup.TOOL, name, Raw(_encode(self.catalog.convenience(name))))
+                for name in self.catalog.convenience_names()
+            ),
+        ]
+        if self.scopes is not None:
+            answers.append(wire.Answer(Lookup.NAMESPACES, "", Raw(self.scopes.json)))
+        if sum(len(answer.json) for answer in answers) > _INLINE_BYTES:
+            return wire.Offer(has_namespaces, complete=False)
+        return wire.Offer(has_namespaces, complete=self.mcp is None, answers=tuple(answers))
+
+    def lookup(self, kind: Lookup, key: str) -> bytes | None:
+        match kind:
+            case Lookup.ALL_TOOLS:
+                return self._all_tools
+            case Lookup.TOOL:
+                found = self.catalog.convenience(key)
+                return None if found is None else _encode(found)
+            case Lookup.TOOL_NAMES:
+                return self._tool_names
+            case Lookup.NAMESPACES:
+                return None if self.scopes is None else self.scopes.json
+            case _:
+                return None if self.mcp is None else self.mcp.lookup(kind, key)
+
+    @cached_property
+    def available(self) -> Available:
+        catalog = self.catalog
+        names = {name: catalog.convenience(name) or "" for name in catalog.convenience_names()}
+        schemas = {tool.id: tool.parameters for tool in catalog.tools}
+        return Available(
+            namespaces=() if self.scopes is None else self.scopes.global_names,
+            convenience=names,
+            ids=tuple(schemas),
+            servers=() if self.mcp is None else self.mcp.server_names,
+            parameters=schemas.get,
+        )
+
+    @cached_property
+    def facts(self) -> CatalogFacts:
+        return CatalogFacts(len(self.catalog), self.catalog.by_source())
+
+    @cached_property
+    def tokens_saved(self) -> int:
+        """Of every request in which the model sees exec and wait instead of these tools: an estimate."""
+        return estimate_tokens_saved(sum(tool.chars for tool in self.catalog.tools), _SHOWN_CHARS)
+
+    @cached_property
+    def _tool_names(self) -> bytes:
+        catalog = self.catalog
+        return _encode({name: catalog.convenience(name) for name in catalog.convenience_names()})
+
+    @cached_property
+    def _all_tools(self) -> bytes:
+        return _encode(self.catalog.all_tools())

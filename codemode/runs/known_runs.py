@@ -1,0 +1,270 @@
+"""The runs that this process knows: finding one for a caller, leading a leg of it, ending it, purging what is
+old."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+import msgspec
+from codemode_snapshots import RunMeta, Scope, StoreUnavailable, Tombstone
+from codemode_snapshots.store import Ending
+
+from codemode.contract.error_codes import ErrorCode
+from codemode.contract.inputs import busy_run, same_caller, unknown_run
+from codemode.contract.results import NOTHING_KNOWN, CodeModeResult, Failed, failed
+from codemode.contract.telemetry import CallRecord, Telemetry
+from codemode.runs.admission import Admission
+from codemode.runs.caller_task import Lead, to_the_end
+from codemode.runs.leg import Services
+from codemode.runs.meter import RunMeter, Tally
+from codemode.runs.resume import ended
+from codemode.runs.run import Run, RunState
+from codemode.tools import Tool
+from codemode.trajectory.export import ledger
+
+_log = logging.getLogger("codemode.engine")
+
+
+class LiveRuns:
+    """Running ones, and suspended ones whose calls go on here. Others are only in the store."""
+
+    def __init__(self, services: Services, admission: Admission, tally: Tally) -> None:
+        self._services = services
+        self._suspensions = services.suspensions
+        self._admission = admission
+        self._tally = tally
+        self._by_id: dict[str, Run] = {}
+        self._undeleted: set[str] = set()  # ended runs that the store still has, because it did not answer
+        self.is_closed = False
+
+    def add(self, run: Run) -> None:
+        self._by_id[run.id] = run
+
+    def drop(self, run: Run) -> None:
+        if run.id not in self._undeleted:
+            self._by_id.pop(run.id, None)
+
+    def get(self, run_id: str) -> Run | None:
+        return self._by_id.get(run_id)
+
+    def all(self) -> list[Run]:
+        return list(self._by_id.values())
+
+    async def close(self, reason: str) -> None:
+        """Ends all of them, as `leave` says; from here on Tool Search begins no more."""
+        self.is_closed = True
+        # those that run come last: the worker of one that ends must not go to one that is to be left
+        for run in sorted(self.all(), key=lambda run: run.state is RunState.RUNNING):
+            await self.leave(run, reason)
+
+    async def find(self, run_id: str, caller: Scope, own: tuple[Tool, ...] = ()) -> Run | Failed:
+        """The suspended run, for a wait. Raises InputRefused where it is not the caller's, or is busy."""
+        run = await self.look_up(run_id, caller, own)
+        if isinstance(run, Run) and (run.leg is not None or run.state is not RunState.WAITING):
+            raise busy_run()
+        return run
+
+    async def look_up(self, run_id: str, caller: Scope, own: tuple[Tool, ...] = ()) -> Run | Failed:
+        """The run, here or in the store. To anybody outside its scope it does not exist.
+
+        `own` are the run's own tools, for one that another process left: tools are no part of a snapshot.
+        """
+        known = self._known(run_id, caller)
+        if known is not None:
+            return known
+        try:
+            found = await self._suspensions.find(run_id)
+        except StoreUnavailable as error:
+            return failed("internal_error", f"The store cannot be read: {error}")
+        if found is None or not same_caller(
+            found.scope if isinstance(found, Tombstone) else found.label.scope, caller
+        ):
+            raise unknown_run()
+        if isinstance(found, Tombstone):
+            return self._ended(run_id, ended(found.ending))
+        await self._admission.prepare()
+        known = self._known(run_id, caller)  # somebody else may have been quicker
+        if known is not None:
+            return known
+        if self.is_closed:
+            return failed("aborted", "The engine is closed.")
+        environment = self._admission.environment((), found.label.scope.agent, None, None)
+        # what it may see is settled when it is thawed and says for whom it runs
+        adopted = Run(run_id, found.label.scope, environment, RunMeter(self._tally))
+        adopted.meter = None
+        adopted.state = RunState.WAITING
+        adopted.expires_ms = found.label.expires_at_ms
+        adopted.is_adopted, adopted.adoption = True, asyncio.Lock()
+        adopted.own_tools = own
+        self._services.trajectories.adopt(adopted)
+        self._by_id[run_id] = adopted
+        return adopted
+
+    def _known(self, run_id: str, caller: Scope) -> Run | Failed | None:
+        run = self._by_id.get(run_id)
+        if run is None:
+            return None
+        if not same_caller(run.scope, caller):
+            raise unknown_run()
+        match run.state:
+            case RunState.ABORTED | RunState.EXPIRED:  # and is being tidied up
+                return self._ended(run_id, ended(run.state.value))
+            case _:
+                return run
+
+    def _ended(self, run_id: str, result: Failed) -> Failed:
+        """A run that is over says what it has done, as far as that is known here."""
+        return _with_ledger(result, self._services.trajectories.ledger(run_id))
+
+    async def lead(self, run: Run, leg: Coroutine[Any, Any, CodeModeResult]) -> CodeModeResult:
+        """Runs a leg so that an abort can end it; a cancelled caller aborts the run."""
+        lead = run.leg = Lead()
+        try:
+            return self._complete(run, await leg)
+        except asyncio.CancelledError:
+            if not run.is_left:
+                reason = run.aborted or "the caller was cancelled"
+                await to_the_end(self.abandon(run, reason, leave="aborted"))
+            if run.aborted is not None and lead.is_only_stopped:
+                return self._complete(run, _aborted(run))
+            raise
+        except Exception:
+            _log.exception("a leg of run %s failed", run.id)
+            await to_the_end(self.abandon(run, "the engine failed"))
+            broken = _cut_short(run, "internal_error", "The engine failed while it ran the program.")
+            return self._complete(run, broken)
+        finally:
+            run.leg = None
+            if run.has_ended or run.is_foreign:
+                self.drop(run)
+            lead.end()
+
+    def _complete(self, run: Run, result: CodeModeResult) -> CodeModeResult:
+        """A wait that came to no leg is counted, and tells what the run has done, as every result does."""
+        if not isinstance(result, Failed) or result.telemetry is not NOTHING_KNOWN or run.meter is not None:
+            return result
+        self._tally.add("counts", "wait")
+        self._tally.add("results", result.code)
+        return _with_ledger(result, ledger(run.trace.look(()), run.late))
+
+    async def abort(self, run: Run, reason: str) -> None:
+        run.aborted = reason
+        if run.leg is not None:
+            await run.leg.stop()
+        await self.abandon(run, reason, leave="aborted")
+
+    async def leave(self, run: Run, reason: str) -> None:
+        """The engine ends. A suspended run stays for the next one, also if somebody waits for its news; what
+        computes is aborted, and so is everything where nothing lasts."""
+        if run.state is RunState.RUNNING or (run.leg is not None and not run.is_listening):
+            await self.abort(run, reason)
+            return
+        run.aborted, run.is_left = reason, True
+        if run.leg is not None:
+            await run.leg.stop()
+        self._by_id.pop(run.id, None)
+        await run.cancel_work()
+
+    async def abort_one(self, run_id: str, caller: Scope) -> bool:
+        """Here, or in the store. False where the caller has no such run."""
+        run = self._by_id.get(run_id)
+        if run is not None:
+            if not same_caller(run.scope, caller):
+                return False
+            await self.abort(run, "somebody aborted it")
+            return True
+        found = await self._suspensions.find(run_id)
+        if not isinstance(found, RunMeta) or not same_caller(found.label.scope, caller):
+            return False
+        return await self._suspensions.end(run_id, leave="aborted")
+
+    async def abort_session(self, session: str, agent: str) -> int:
+        ended = 0
+        for run in self.all():
+            if (run.scope.session, run.scope.agent) == (session, agent):
+                await self.abort(run, "its session was aborted")
+                ended += 1
+        for meta in await self._suspensions.runs(session):
+            if meta.label.scope.agent == agent:
+                ended += await self._suspensions.end(meta.label.run_id, leave="aborted")
+        return ended
+
+    async def abandon(self, run: Run, reason: str, leave: Ending | None = None) -> None:
+        """The run is over in this process: its work is stopped, its snapshot deleted.
+
+        It is known until both is done, so that nobody takes it out of the store meanwhile.
+        """
+        if not run.has_ended:
+            _log.debug("run %s is abandoned: %s", run.id, reason)
+            run.move(RunState.ABORTED)
+        self._services.end_apart(run, "aborted" if leave else "internal_error")
+        run.stop_work()  # at once, however long the store takes
+        await self._forget(run, leave)
+        await run.cancel_work()
+        self.drop(run)
+
+    async def _forget(self, run: Run, leave: Ending | None) -> None:
+        """Where the store does not answer, `expire` tries again; until then the run is known as ended."""
+        try:
+            if await self._suspensions.end(run.id, leave=leave):
+                self._tally.add("snapshots", "dropped")
+            self._undeleted.discard(run.id)
+        except StoreUnavailable as error:
+            _log.warning("the snapshot of run %s could not be deleted: %s", run.id, error)
+            self._undeleted.add(run.id)
+
+    async def expire_for_ever(self) -> None:
+        pause = max(0.25, min(30.0, self._services.config.snapshot_ttl_seconds / 4))
+        while True:
+            await asyncio.sleep(pause)
+            await self.expire()
+
+    async def expire(self) -> int:
+        """Purges what is past its time. How many runs ended."""
+        suspended = [run for run in self.all() if run.state is RunState.WAITING and not run.is_adopted]
+        try:
+            gone = {stone.run_id for stone in await self._suspensions.expire()}
+            left = await self._suspensions.own_runs()
+        except StoreUnavailable as error:
+            _log.warning("expired runs could not be purged: %s", error)
+            return 0
+        if gone:
+            self._tally.add("snapshots", "expired", len(gone))
+        for run in suspended:
+            # not in the store any more and nobody here has it: another engine aborted or purged it
+            is_lost = left is not None and run.id not in left and run.leg is None
+            if run.state is RunState.WAITING and (run.id in gone or is_lost):
+                await self._expire_one(run)
+        for run in [run for run in self.all() if run.id in self._undeleted]:
+            await self._forget(run, "aborted")
+            self.drop(run)
+        return len(gone)
+
+    async def _expire_one(self, run: Run) -> None:
+        run.move(RunState.EXPIRED)
+        self._services.end_apart(run, "snapshot_expired")
+        self.drop(run)
+        await run.cancel_work()
+        run.wake()
+
+
+def _aborted(run: Run) -> Failed:
+    kept = "The engine was closed while nothing ran. The run is kept: wait for it once more later."
+    text = kept if run.is_left else f"The run was cancelled: {run.aborted}."
+    return _cut_short(run, "aborted", text)
+
+
+def _cut_short(run: Run, code: ErrorCode, text: str) -> Failed:
+    """A leg that did not come to its end: what it has sent and done is told all the same."""
+    if run.meter is None:
+        return failed(code, text)
+    run.meter.abort_pending()
+    run.meter.end_leg(code)
+    return failed(code, text, tuple(run.output), run.meter.telemetry())
+
+
+def _with_ledger(result: Failed, calls: tuple[CallRecord, ...]) -> Failed:
+    return msgspec.structs.replace(result, telemetry=Telemetry(calls=calls)) if calls else result

@@ -1,0 +1,199 @@
+"""Counting while a run goes on: a meter per run, which adds everything to the engine's tally too.
+
+A run that is suspended for an hour, or over a restart, goes on counting where it was: `encode` goes into the
+run's stored state, `resume` takes it from there. Nothing is measured here: the numbers are passed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct, field
+
+from codemode.contract.error_codes import ErrorCode
+from codemode.contract.telemetry import (
+    CallMethod,
+    CallRecord,
+    CallStatus,
+    Catalog,
+    LossyValue,
+    SnapshotCost,
+    SnapshotEvent,
+    SnapshotEventKind,
+    Telemetry,
+)
+
+_Group = Literal["counts", "spent_us", "bytes", "cap_failures", "snapshots", "tools", "results"]
+Step = Literal["queue", "prepare", "restore", "run", "capture", "store"]
+Flow = Literal["callsIn", "callsOut", "output", "value", "snapshots"]
+
+CAPS: frozenset[ErrorCode] = frozenset(
+    (
+        "timeout",
+        "memory_limit_exceeded",
+        "output_limit_exceeded",
+        "snapshot_limit_exceeded",
+        "too_many_pending_tool_calls",
+    )
+)
+_KEPT_EVENTS = 100  # a run that is suspended more often keeps the latest
+
+
+class Tally(Struct, rename="camel", omit_defaults=True):
+    """Sums by name, of one run or of all. `results` counts status words and error codes."""
+
+    counts: dict[str, int] = {}
+    spent_us: dict[str, int] = {}
+    bytes: dict[str, int] = {}
+    cap_failures: dict[str, int] = {}
+    snapshots: dict[str, int] = {}
+    tools: dict[str, int] = {}
+    results: dict[str, int] = {}
+    tokens_saved: int = 0
+
+    def add(self, group: _Group, name: str, amount: int = 1) -> None:
+        sums: dict[str, int] = getattr(self, group)
+        sums[name] = sums.get(name, 0) + amount
+
+    def to_dict(self) -> dict[str, Any]:
+        return msgspec.json.decode(msgspec.json.encode(self))
+
+
+class _RunState(Struct, omit_defaults=True):
+    tally: Tally = field(default_factory=Tally)
+    ledger: dict[str, CallRecord] = {}
+    events: list[SnapshotEvent] = []
+    snapshot: SnapshotCost | None = None
+    visible_tools: tuple[str, ...] = ()
+    catalog: Catalog | None = None
+
+
+class RunMeter:
+    """Of one run, over all its legs. Everything is also added to the engine's tally, once."""
+
+    def __init__(self, engine: Tally) -> None:
+        self._state = _RunState()
+        self._engine = engine
+
+    @classmethod
+    def resume(cls, engine: Tally, encoded: bytes) -> RunMeter:
+        """Goes on from `encode`. Raises msgspec.DecodeError for other bytes."""
+        meter = cls(engine)
+        meter._state = _decoder.decode(encoded)
+        return meter
+
+    def encode(self) -> bytes:
+        return msgspec.json.encode(self._state)
+
+    def see_surface(self, visible_tools: Sequence[str], catalog: Catalog, tokens_saved: int) -> None:
+        """What the model was shown, and what that saved it."""
+        self._state.visible_tools, self._state.catalog = tuple(visible_tools), catalog
+        self._state.tally.tokens_saved += tokens_saved
+        self._engine.tokens_saved += tokens_saved
+
+    def begin_leg(self, kind: Literal["exec", "wait"]) -> None:
+        self._add("counts", kind)
+
+    def remember_waits(self, count: int) -> None:
+        """Those in vain: the engine has counted them, and the stored state does not know of them."""
+        if count:
+            self._state.tally.add("counts", "wait", count)
+            self._state.tally.add("results", "waiting", count)
+
+    def remember_stored(self, bytes: int) -> None:
+        """The state in a snapshot was written before that was stored; the engine has counted it."""
+        if bytes:
+            self._note_event(SnapshotEvent("stored", bytes))
+            self._state.tally.add("snapshots", "stored")
+
+    def spend(self, step: Step, us: int) -> None:
+        self._add("spent_us", step, us)
+
+    def transfer(self, flow: Flow, count: int) -> None:
+        self._add("bytes", flow, count)
+
+    def start_call(self, id: str, *, tool: str, name: str, method: CallMethod, bytes_in: int) -> None:
+        self._state.ledger[id] = CallRecord(id, tool, name, method, "pending", 0, bytes_in, 0)
+        self._add("counts", method)
+        self._add("bytes", "callsIn", bytes_in)
+        if tool and method in ("call", "namespace"):  # to describe a tool is not to call it
+            self._add("tools", tool)
+
+    def age_call(self, id: str, ms: float) -> None:
+        """For one that is still under way."""
+        found = self._state.ledger.get(id)
+        if found is not None:
+            self._state.ledger[id] = msgspec.structs.replace(found, ms=round(ms, 3))
+
+    def knows_call(self, id: str) -> bool:
+        return id in self._state.ledger
+
+    def finish_call(self, id: str, status: CallStatus, ms: float, bytes_out: int = 0) -> None:
+        before = self._state.ledger[id]
+        self._state.ledger[id] = msgspec.structs.replace(
+            before, status=status, ms=round(ms, 3), bytes_out=bytes_out
+        )
+        self._add("bytes", "callsOut", bytes_out - before.bytes_out)  # told twice, it counts once
+
+    def abort_pending(self) -> None:
+        """For calls that end with their run; those that know their time call finish_call themselves."""
+        for call in list(self._state.ledger.values()):
+            if call.status == "pending":
+                self.finish_call(call.id, "aborted", call.ms)
+
+    def see_snapshot(self, event: SnapshotEventKind, *, bytes: int = 0, us: int = 0) -> None:
+        self._note_event(SnapshotEvent(event, bytes, us))
+        self._add("snapshots", event)
+        cost = self._state.snapshot or SnapshotCost(bytes, 0, 0)
+        match event:
+            case "taken":
+                self._add("bytes", "snapshots", bytes)
+                self._state.snapshot = SnapshotCost(bytes, us, cost.restore_us)
+            case "restored":
+                self._state.snapshot = SnapshotCost(cost.bytes, cost.capture_us, us)
+            case _:
+                pass
+
+    def _note_event(self, event: SnapshotEvent) -> None:
+        self._state.events.append(event)
+        del self._state.events[:-_KEPT_EVENTS]
+
+    def end_leg(self, outcome: Literal["completed", "waiting"] | ErrorCode) -> None:
+        self._add("results", outcome)
+        if outcome in CAPS:
+            self._add("cap_failures", outcome)
+
+    def take_back_waiting(self) -> None:
+        """The leg was to end as waiting, which the stored state had to know first, and could not."""
+        self._add("results", "waiting", -1)
+
+    @property
+    def calls(self) -> tuple[CallRecord, ...]:
+        return tuple(self._state.ledger.values())
+
+    def telemetry(self, lossy: Sequence[LossyValue] = (), hints: Sequence[str] = ()) -> Telemetry:
+        state, tally = self._state, self._state.tally
+        return Telemetry(
+            calls=self.calls,
+            lossy=tuple(lossy),
+            hints=tuple(hints),
+            snapshot=state.snapshot,
+            snapshot_events=tuple(state.events),
+            visible_tools=state.visible_tools,
+            catalog=state.catalog,
+            counts=dict(tally.counts),
+            called_tools=tuple(tally.tools),
+            durations_ms={step: us / 1000 for step, us in tally.spent_us.items()},
+            bytes=dict(tally.bytes),
+            cap_failures=dict(tally.cap_failures),
+            tokens_saved=tally.tokens_saved,
+        )
+
+    def _add(self, group: _Group, name: str, amount: int = 1) -> None:
+        self._state.tally.add(group, name, amount)
+        self._engine.add(group, name, amount)
+
+
+_decoder = msgspec.json.Decoder(_RunState)

@@ -1,0 +1,84 @@
+"""Questions that come up while a call is running: shown as approvals, answered by whoever answers those.
+
+An approval that the executor asks for comes before the call, which then starts anew. Here the call goes on
+waiting: its run is suspended meanwhile, and the answer goes to whoever asked. After a restart nobody is there
+to hear it; the call then ends as any call that was in flight.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from codemode.executor import ApprovalRequest, Approve, Decision
+from codemode.executor.approvals import ask as ask_handler
+from codemode.runs.run import Run
+from codemode.tools import CallContext
+
+_PREFIX = "ask_"
+
+
+class Ask(Protocol):
+    """How a bridge asks. `details` are for the host's handler; the summary is for everybody."""
+
+    async def __call__(
+        self, context: CallContext, tool: str, summary: str, details: dict[str, Any]
+    ) -> Decision: ...
+
+
+class Questions:
+    """Of one engine."""
+
+    def __init__(self, find_run: Callable[[str], Run | None], approve: Approve | None) -> None:
+        self._find_run = find_run
+        self._approve = approve
+        self._open: dict[str, asyncio.Future[Decision]] = {}
+
+    async def ask(self, context: CallContext, tool: str, summary: str, details: dict[str, Any]) -> Decision:
+        """Returns when somebody has decided; at the latest when the call's own time is over."""
+        request = ApprovalRequest(
+            id=_PREFIX + secrets.token_hex(16),
+            summary=summary,
+            tool_id=context.tool_id,
+            tool=tool,
+            arguments=details,
+            run_id=context.run_id,
+            call_id=context.call_id,
+            agent_id=context.agent_id,
+            session_id=context.session_id,
+            sender=context.sender,
+            channel=context.channel,
+        )
+        decision = await ask_handler(self._approve, request)
+        if decision is not None:
+            return decision
+        run = self._find_run(context.run_id)
+        work = (
+            run.pending.get(int(context.call_id)) if run is not None and context.call_id.isdecimal() else None
+        )
+        if run is None or work is None or work.approval is not None:
+            return Decision(False, "nobody can be asked")
+        work.approval = request
+        run.trace.ask(work.id, request.id)
+        run.wake()
+        waiting = self._open[request.id] = asyncio.get_running_loop().create_future()
+        try:
+            return await waiting
+        finally:
+            del self._open[request.id]
+            if work.approval is request:
+                work.approval = None
+
+    def answer(self, approval: ApprovalRequest, decision: Decision) -> bool:
+        """False if nobody waits for it here: it was asked by an engine that is gone."""
+        waiting = self._open.get(approval.id)
+        if waiting is None or waiting.done():
+            return False
+        waiting.set_result(decision)
+        return True
+
+
+def is_question(approval: ApprovalRequest) -> bool:
+    return approval.id.startswith(_PREFIX)

@@ -1,0 +1,188 @@
+"""Whose trajectory may be seen, and for how long: runs that run, that are suspended, and that ended lately.
+
+What is kept in memory is bounded in number and bytes. A suspended run that this engine has never resumed is
+read from its snapshot, without being claimed: nothing of it is run, and it stays as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple, Protocol
+
+from codemode_snapshots import RunMeta, Scope, Tombstone
+from msgspec import Struct
+
+from codemode.contract.inputs import same_caller
+from codemode.contract.results import CodeModeResult
+from codemode.contract.telemetry import CallRecord
+from codemode.runs.run import Run, RunState, read_trace, wall_ms
+from codemode.runs.stored_runs import Suspensions
+from codemode.trajectory.export import Late, build, ledger
+from codemode.trajectory.recording import Recording
+from codemode.trajectory.shapes import VERSION, RunStatus, SessionTrajectory, Trajectory
+from codemode.trajectory.trace import Trace
+from codemode.workers.supervisor import Supervisor
+
+MAX_ENDED = 256
+MAX_BYTES = 8 << 20
+_MOST_RUNS = 256  # in one session's trajectory: the latest
+
+
+class _Kept(Struct, frozen=True):
+    scope: Scope
+    status: RunStatus
+    trace: Trace
+    size: int
+    late: Late = ()
+
+    @property
+    def has_ended(self) -> bool:
+        return self.status != "waiting"
+
+
+class _Ended(NamedTuple):
+    run: Run
+    result: CodeModeResult | None  # where it ended in a leg
+    at_ms: int
+
+
+class KnownRuns(Protocol):
+    """Those that the engine knows now; see live.py."""
+
+    def get(self, run_id: str) -> Run | None: ...
+    def all(self) -> list[Run]: ...
+
+
+class Trajectories:
+    """Of one engine."""
+
+    def __init__(self, supervisor: Supervisor, suspensions: Suspensions, recording: Recording) -> None:
+        self._supervisor = supervisor
+        self._suspensions = suspensions
+        self.recording = recording
+        self._ended: dict[str, _Kept] = {}  # oldest first, and so are these:
+        self._suspended: dict[str, _Kept] = {}
+        self._bytes = 0
+        self._unnoted: dict[str, _Ended] = {}
+
+    def start(self, run: Run, tool_call: str) -> None:
+        run.trace = Trace(run.id, self.recording)
+        run.trace.start(run.program, run.language, len(run.environment.catalog))
+        run.trace.begin_leg(tool_call)
+
+    def adopt(self, run: Run) -> None:
+        """A run out of the store: its trace comes with its state, or has been read already."""
+        kept = self._get(run.id)
+        run.trace = Trace(run.id, self.recording) if kept is None else kept.trace
+
+    def end_leg(self, run: Run, result: CodeModeResult) -> CodeModeResult:
+        if run.has_ended and not run.is_foreign:
+            self._note_soon(run, result)
+            return result
+        run.trace.end_leg(result, wall_ms())
+        if not run.is_foreign:
+            self.keep(run)
+        return result
+
+    def keep(self, run: Run) -> None:
+        """Told of every run that is suspended or over; told again, the later word counts."""
+        if run.has_ended:
+            self._note_soon(run, None)
+        else:
+            self._put(run)
+
+    def _note_soon(self, run: Run, result: CodeModeResult | None) -> None:
+        """When the result is on its way, which nobody should wait for; or when somebody asks."""
+        if not self._unnoted:
+            asyncio.get_running_loop().call_soon(self._note_ends)
+        known = self._unnoted.get(run.id)
+        self._unnoted[run.id] = _Ended(run, result, wall_ms() if known is None else known.at_ms)
+
+    def _note_ends(self) -> None:
+        while self._unnoted:
+            run, result, at_ms = self._unnoted.pop(next(iter(self._unnoted)))
+            if result is not None:
+                run.trace.end_leg(result, at_ms)
+            run.trace.end(run.state.value, at_ms)
+            run.trace.pack(() if run.meter is None else run.meter.calls)
+            self._put(run)
+
+    async def of_run(self, runs: KnownRuns, run_id: str, caller: Scope) -> Trajectory | None:
+        """None for whoever is not in the run's scope, as if there were no such run."""
+        self._note_ends()
+        if runs.get(run_id) is None and self._get(run_id) is None:
+            await self._read(runs, run_id, caller)
+        run, kept = runs.get(run_id), self._get(run_id)
+        if run is not None:
+            return _of(run) if same_caller(run.scope, caller) else None
+        if kept is None or not same_caller(kept.scope, caller):
+            return None
+        status = kept.status
+        if status == "waiting":  # it may have ended in the store, where nobody here had it
+            found = await self._suspensions.find(run_id)
+            if isinstance(found, Tombstone):
+                status = "expired" if found.ending == "expired" else "aborted"
+        return build(run_id, kept.scope, status, kept.trace.look(()), kept.late)
+
+    def ledger(self, run_id: str) -> tuple[CallRecord, ...]:
+        """What a run that is over has done, as far as is known here. Its scope is the caller's to check."""
+        self._note_ends()
+        kept = self._get(run_id)
+        return () if kept is None else ledger(kept.trace.look(()), kept.late)
+
+    async def of_session(self, runs: KnownRuns, owner: Scope) -> SessionTrajectory:
+        """All runs of the agent in this session, whichever turn of it started them."""
+        self._note_ends()
+        scopes = {run_id: kept.scope for run_id, kept in (self._ended | self._suspended).items()}
+        for meta in await self._suspensions.runs(owner.session):
+            scopes.setdefault(meta.label.run_id, meta.label.scope)
+        scopes |= {run.id: run.scope for run in runs.all()}
+        mine = [
+            (run_id, scope)
+            for run_id, scope in scopes.items()
+            if (scope.session, scope.agent) == (owner.session, owner.agent)
+        ]
+        found = [await self.of_run(runs, run_id, scope) for run_id, scope in mine[-_MOST_RUNS:]]
+        known = [run for run in found if run is not None]
+        known.sort(key=lambda run: (run.started_at_ms, run.run_id))
+        return SessionTrajectory(version=VERSION, agent=owner.agent, session=owner.session, runs=tuple(known))
+
+    async def _read(self, runs: KnownRuns, run_id: str, caller: Scope) -> None:
+        """What a dead engine left in the store, looked at without taking it."""
+        meta = await self._suspensions.find(run_id)
+        if not isinstance(meta, RunMeta) or not same_caller(meta.label.scope, caller):
+            return
+        state = await self._suspensions.peek(self._supervisor.build_id, run_id, meta.label.scope)
+        if state is None or runs.get(run_id) is not None or self._get(run_id) is not None:
+            return
+        trace = Trace(run_id, self.recording)
+        stored, calls = read_trace(state)
+        trace.thaw(stored)
+        trace.pack(calls)
+        if trace.size:
+            self._add(run_id, _Kept(meta.label.scope, RunState.WAITING.value, trace, trace.size))
+
+    def _put(self, run: Run) -> None:
+        self._add(run.id, _Kept(run.scope, run.state.value, run.trace, run.trace.size, run.late))
+
+    def _add(self, run_id: str, kept: _Kept) -> None:
+        self._drop(run_id)
+        (self._ended if kept.has_ended else self._suspended)[run_id] = kept
+        self._bytes += kept.size
+        while len(self._ended) > MAX_ENDED or self._bytes > MAX_BYTES:
+            oldest = next(iter(self._ended or self._suspended))
+            (self._ended.get(oldest) or self._suspended[oldest]).trace.forget()
+            self._drop(oldest)
+
+    def _drop(self, run_id: str) -> None:
+        found = self._ended.pop(run_id, None) or self._suspended.pop(run_id, None)
+        if found is not None:
+            self._bytes -= found.size
+
+    def _get(self, run_id: str) -> _Kept | None:
+        return self._ended.get(run_id) or self._suspended.get(run_id)
+
+
+def _of(run: Run) -> Trajectory:
+    calls = () if run.meter is None else run.meter.calls
+    return build(run.id, run.scope, run.state.value, run.trace.look(calls), run.late)

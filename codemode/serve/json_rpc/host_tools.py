@@ -1,0 +1,114 @@
+"""Tools that a host offers by description: calling one asks the host, over the connection it came by."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct, field
+
+from codemode.config import ConfigError
+from codemode.executor import ApprovalRequest, Decision
+from codemode.serve.json_rpc import messages as rpc
+from codemode.serve.json_rpc.messages import RpcError
+from codemode.serve.json_rpc.peer import HostRefused, Peer
+from codemode.tools import CallContext, InvalidArguments, Run, Tool, ToolError, ToolHints
+
+
+class Hints(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    read_only: bool = False
+    destructive: bool = False
+    idempotent: bool = False
+    requires_approval: bool = False
+    timeout_ms: int = ToolHints().timeout_ms
+    concurrency: int = ToolHints().concurrency
+
+
+class Descriptor(Struct, frozen=True, forbid_unknown_fields=True):
+    """A tool as a host describes it. Words of `client` and `mcp` tools never enter a prompt."""
+
+    name: str
+    description: str = ""
+    parameters: dict[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
+    returns: dict[str, Any] | None = None
+    source: Literal["openclaw", "plugin", "mcp", "client"] = "openclaw"
+    owner: str = "core"
+    label: str | None = None
+    hints: Hints = Hints()
+
+
+class _Answer(Struct, frozen=True, forbid_unknown_fields=True):
+    value: Any = None
+
+
+class _Verdict(Struct, frozen=True, forbid_unknown_fields=True):
+    decision: Literal["approve", "deny", "later"]
+    reason: str = ""
+
+
+def host_tools(peer: Peer, descriptors: list[Descriptor]) -> list[Tool]:
+    """Raises RpcError for one that cannot be offered."""
+    return [_tool(peer, described) for described in descriptors]
+
+
+def _tool(peer: Peer, described: Descriptor) -> Tool:
+    hints = described.hints
+    try:
+        return Tool(
+            described.name,
+            described.description,
+            described.parameters,
+            _runner(peer, described.name),
+            described.returns,
+            described.source,
+            described.owner,
+            described.label,
+            ToolHints(**msgspec.structs.asdict(hints)),
+        )
+    except ConfigError as problem:
+        raise RpcError(rpc.INVALID_PARAMS, str(problem)) from None
+
+
+def _runner(peer: Peer, name: str) -> Run:
+    async def run(arguments: dict[str, Any], context: CallContext) -> Any:
+        params = {
+            "tool": context.tool_id,
+            "name": name,
+            "arguments": arguments,
+            "runId": context.run_id,
+            "callId": context.call_id,
+            "idempotencyKey": context.idempotency_key,
+            "session": context.session_id,
+            "agent": context.agent_id,
+        }
+        try:
+            answer = await peer.ask("tools/call", params, context.update)
+            return rpc.read_params(answer, _Answer).value
+        except HostRefused as refused:
+            if refused.error.code == rpc.INVALID_PARAMS:
+                raise InvalidArguments(refused.error.message) from None
+            raise ToolError(refused.error.message, data=refused.error.data) from None
+        except RpcError as problem:
+            raise ToolError(f"the host's answer to {name} must be {{value}}: {problem}") from None
+
+    return run
+
+
+async def ask_host(peer: Peer, request: ApprovalRequest) -> Decision | None:
+    """None leaves it to `approve` and `deny`. A host that answers anything else has not approved."""
+    params = {
+        "id": request.id,
+        "summary": request.summary,
+        "tool": request.tool_id,
+        "name": request.tool,
+        "arguments": request.arguments,
+        "runId": request.run_id,
+        "callId": request.call_id,
+        "session": request.session_id,
+        "agent": request.agent_id,
+    }
+    try:
+        verdict = rpc.read_params(await peer.ask("approvals/ask", params), _Verdict)
+    except (HostRefused, RpcError) as problem:
+        return Decision(False, f"the host could not be asked: {problem}")
+    return None if verdict.decision == "later" else Decision(verdict.decision == "approve", verdict.reason)

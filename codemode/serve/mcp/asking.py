@@ -1,0 +1,114 @@
+"""Approvals of an MCP server: what a person has to decide on, and asking them through the client.
+
+An engine's approval leaves its run `waiting`. A client with elicitation is asked: before 2026 by a request in
+the middle of the call, since then by an answer that says what is needed, after which the call comes again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from codemode.contract.results import PendingCall, Waiting
+from codemode.executor import ApprovalRequest, Approve, Decision
+from codemode.executor.approvals import ask as ask_handler
+
+if TYPE_CHECKING:  # loaded when it is served
+    from mcp import types
+    from mcp.server.context import ServerRequestContext
+
+_log = logging.getLogger("codemode.serve")
+
+_LONGEST_ARGUMENTS = 2_000
+_MOST_ASKED = 1_000
+_SCHEMA = {
+    "type": "object",
+    "properties": {"approve": {"type": "boolean", "title": "Allow this call"}},
+    "required": ["approve"],
+}
+
+
+class Asked:
+    """What the engine wants approved, with the arguments: results have none, because models read them.
+
+    Keeps the newest; for one that is forgotten the person sees the summary alone.
+    """
+
+    def __init__(self, configured: Approve | None) -> None:
+        self._configured = configured
+        self._texts: OrderedDict[str, str] = OrderedDict()
+
+    async def approve(self, request: ApprovalRequest) -> Decision | None:
+        """For the engine: who was configured decides; else it is noted, and the run waits for the client."""
+        decided = await ask_handler(self._configured, request)
+        if decided is None:
+            arguments = msgspec.json.encode(request.arguments).decode()
+            if len(arguments) > _LONGEST_ARGUMENTS:
+                arguments = arguments[:_LONGEST_ARGUMENTS] + f"… ({len(arguments)} characters)"
+            self._texts[request.id] = f"{request.summary}\n{request.tool_id} {arguments}"
+            if len(self._texts) > _MOST_ASKED:
+                self._texts.popitem(last=False)
+        return decided
+
+    def text_of(self, call: PendingCall) -> str:
+        assert call.approval is not None, "only calls that wait for one are asked about"
+        return self._texts.get(call.approval.id, f"{call.approval.summary}\n{call.tool}")
+
+
+def can_elicit(context: ServerRequestContext[Any, Any]) -> bool:
+    """Whether the client has forms. One that names no mode has them: once there was no other."""
+    able = context.session.client_capabilities
+    asking = None if able is None else able.elicitation
+    return asking is not None and (asking.form is not None or asking.url is None)
+
+
+def open_approvals(result: Waiting, undecided: Iterable[str]) -> list[PendingCall]:
+    """Those that can still be asked about: not the ones a person has put aside."""
+    aside = frozenset(undecided)
+    return [
+        call
+        for call in result.pending_tool_calls
+        if call.approval is not None and call.approval.id not in aside
+    ]
+
+
+def question(text: str) -> types.ElicitRequest:
+    from mcp import types
+
+    return types.ElicitRequest(
+        params=types.ElicitRequestFormParams(
+            message=f"Allow this tool call?\n{text}", requested_schema=_SCHEMA
+        )
+    )
+
+
+async def ask_now(context: ServerRequestContext[Any, Any], text: str) -> types.ElicitResult | None:
+    """In the middle of a call. None if the client cannot be asked after all."""
+    from mcp import MCPError, types
+    from mcp.shared.message import ServerMessageMetadata
+    from pydantic import ValidationError
+
+    try:
+        return await context.session.send_request(
+            question(text),
+            types.ElicitResult,
+            metadata=ServerMessageMetadata(related_request_id=context.request_id),
+        )
+    except (MCPError, ValidationError) as problem:
+        _log.warning("the client could not be asked for an approval: %s", type(problem).__name__)
+        return None
+
+
+def decision_of(answer: object) -> Decision | None:
+    """None where the person did not choose. A form without a plain yes is a no."""
+    from mcp import types
+
+    if not isinstance(answer, types.ElicitResult) or answer.action == "cancel":
+        return None
+    if answer.action == "accept" and (answer.content or {}).get("approve") is True:
+        return Decision(True)
+    return Decision(False, "the user said no")

@@ -1,0 +1,155 @@
+"""MCP over streamable HTTP: an address, checked headers, and sessions that take their runs with them.
+
+There is no authentication here. Whoever can reach the address can run programs with all tools: what is bound
+to anything but this machine belongs behind something that asks who it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+import sys
+from collections.abc import Awaitable, Callable, Generator, MutableMapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from codemode.config import ConfigError
+from codemode.engine import Engine
+from codemode.serve.mcp.front import session_name
+from codemode.serve.options import ServeOptions
+
+if TYPE_CHECKING:  # loaded when it is served
+    from mcp.server.lowlevel import Server
+    from mcp.server.transport_security import TransportSecuritySettings
+
+PATH = "/mcp"
+_LOCAL = ("127.0.0.1", "localhost", "[::1]")
+_GRACE_SECONDS = 2
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where clients are listened to, and how they may call it."""
+
+    listener: socket.socket
+    security: TransportSecuritySettings
+
+
+def open_place(options: ServeOptions) -> Place:
+    """Raises ConfigError for an address that cannot be used."""
+    assert options.http is not None, "whoever calls this has looked"
+    allowed = security(options)
+    return Place(_listen(*options.http), allowed)
+
+
+async def serve_http(server: Server[Any], engine: Engine, place: Place, max_message_bytes: int) -> None:
+    """Until it is cancelled; requests that run then have a moment to end."""
+    import uvicorn
+
+    listener = place.listener
+    app: App = server.streamable_http_app(
+        streamable_http_path=PATH,
+        transport_security=place.security,
+        max_request_body_size=max_message_bytes,
+    )
+    config = uvicorn.Config(
+        _ending_sessions(app, engine),
+        log_config=None,
+        access_log=False,
+        lifespan="on",
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+    )
+    http = _quiet(uvicorn.Server)(config)
+    serving = asyncio.create_task(http.serve(sockets=[listener]), name="codemode http")
+    host, port = listener.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    print(f"codemode: MCP at http://{shown}:{port}{PATH}", file=sys.stderr, flush=True)
+    try:
+        await asyncio.shield(serving)
+    finally:
+        http.should_exit = True
+        await asyncio.gather(serving, return_exceptions=True)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Raises ConfigError."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(128)
+    except OSError as problem:
+        listener.close()
+        raise ConfigError("http", f"cannot listen at {host}:{port}: {problem.strerror}.") from None
+    return listener
+
+
+def security(options: ServeOptions) -> TransportSecuritySettings:
+    """Which Host and Origin headers are taken: a page in a browser must not reach this server by a name that
+    its owner has pointed here. Raises ConfigError where no Host header would be the right one."""
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    assert options.http is not None, "whoever calls this has looked"
+    host = options.http[0]
+    own = [*_LOCAL] if _is_local(host) else [f"[{host}]" if ":" in host else host]
+    if _is_any(host):
+        own = []
+        if not options.allowed_hosts:
+            raise ConfigError("http", f"{host} is every address: name the hosts that clients may call it by.")
+    return TransportSecuritySettings(
+        allowed_hosts=[*(f"{name}:*" for name in own), *options.allowed_hosts],
+        allowed_origins=[*(f"http://{name}:*" for name in own), *options.allowed_origins],
+    )
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _is_any(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
+def _ending_sessions(app: App, engine: Engine) -> App:
+    """A client that ends its session (DELETE) ends its suspended runs: nobody can wait for them any more."""
+
+    async def ending(scope: Message, receive: Receive, send: Send) -> None:
+        statuses: list[int] = []
+
+        async def watched(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+            await send(message)
+
+        await app(scope, receive, watched)
+        if scope["type"] == "http" and scope["method"] == "DELETE" and statuses and statuses[0] < 400:
+            ids = [value.decode("latin-1") for name, value in scope["headers"] if name == b"mcp-session-id"]
+            for session_id in ids[:1]:
+                await engine.abort_session(session_name(session_id))
+
+    return ending
+
+
+def _quiet(base: type[Any]) -> type[Any]:
+    """uvicorn's server without its own signal handlers: ours end everything, not only HTTP."""
+
+    class Quiet(base):
+        @contextmanager
+        def capture_signals(self) -> Generator[None]:
+            yield
+
+    return Quiet

@@ -1,0 +1,72 @@
+"""`codemode serve --mcp`: an MCP server with exactly `exec` and `wait`, in front of all tools of an engine.
+
+Over stdio for one client, or over streamable HTTP for many, each with runs of its own.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from codemode.config import ConfigError
+from codemode.serve.lifecycle import ended_by_signals, open_engine, own_version, until_either
+from codemode.serve.mcp.asking import Asked
+from codemode.serve.mcp.front import Front
+from codemode.serve.options import ServeOptions
+from codemode.serve.pipes import standard_lines
+
+if TYPE_CHECKING:  # half a second to load, and only there with codemode[mcp]
+    from mcp.server.lowlevel import Server
+
+_NAME = "codemode"
+_INSTRUCTIONS = """\
+All tools of this server are reached by programs: write JavaScript or TypeScript for `exec`, which says how. \
+If a result has the status "waiting", call `wait` with its runId."""
+
+
+async def serve_mcp(options: ServeOptions) -> int:
+    """The exit code: 0 when the client, or a signal, ended it. Raises ConfigError before it serves."""
+    if find_spec("mcp") is None:
+        raise ConfigError("mcp", 'serving MCP needs its SDK: pip install "codemode[mcp]".')
+    with ended_by_signals() as ended:
+        await until_either(_over_stdio(options) if options.http is None else _over_http(options), ended)
+    return 0
+
+
+async def _over_stdio(options: ServeOptions) -> None:
+    from codemode.serve.mcp.stdio import serve_pipes
+
+    async with standard_lines(options.max_message_bytes) as (lines, out):
+        asked = Asked(options.engine.get("approve"))
+        async with open_engine({**options.engine, "approve": asked.approve}) as engine:
+            front = Front(engine, asked, options.session)
+            await serve_pipes(make_server(front, engine.config.snapshot_ttl_seconds), lines, out)
+
+
+async def _over_http(options: ServeOptions) -> None:
+    from codemode.serve.mcp.http import open_place, serve_http
+
+    place = open_place(options)
+    asked = Asked(options.engine.get("approve"))
+    with place.listener:
+        async with open_engine({**options.engine, "approve": asked.approve}) as engine:
+            server = make_server(Front(engine, asked), engine.config.snapshot_ttl_seconds)
+            await serve_http(server, engine, place, options.max_message_bytes)
+
+
+def make_server(front: Front, ttl_seconds: float) -> Server[Any]:
+    """`ttl_seconds`: how long an answer to a question can be brought back."""
+    from mcp.server.lowlevel import Server
+    from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+
+    server: Server[Any] = Server(
+        _NAME,
+        version=own_version(),
+        instructions=_INSTRUCTIONS,
+        on_list_tools=front.list_tools,
+        on_call_tool=front.call_tool,
+    )
+    server.middleware.append(
+        RequestStateBoundary(RequestStateSecurity.ephemeral(ttl=ttl_seconds), default_audience=_NAME)
+    )
+    return server

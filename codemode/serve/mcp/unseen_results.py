@@ -1,0 +1,33 @@
+"""Results that no client has seen yet: their runs wait for an answer, with which the client comes again."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+import msgspec
+
+from codemode.contract.results import Waiting
+
+_MOST_BYTES = 32 << 20
+
+
+class Held:
+    """Bounded: what clients never came back for makes room for others."""
+
+    def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._results: OrderedDict[str, tuple[Waiting, int]] = OrderedDict()
+        self._bytes = 0
+
+    def put(self, result: Waiting) -> None:
+        self.take(result.run_id)
+        size = len(msgspec.json.encode(result))
+        self._results[result.run_id] = (result, size)
+        self._bytes += size
+        while self._bytes > self._most_bytes and len(self._results) > 1:
+            self._bytes -= self._results.popitem(last=False)[1][1]
+
+    def take(self, run_id: str) -> Waiting | None:
+        result, size = self._results.pop(run_id, (None, 0))
+        self._bytes -= size
+        return result

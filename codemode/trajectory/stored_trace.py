@@ -1,0 +1,81 @@
+"""What a trace is made of, as it is stored. Arrays on the wire: new fields go at the end, with a default."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from codemode.contract.telemetry import CallMethod, CallStatus
+from codemode.trajectory.shapes import Redaction
+
+
+class LegMark(Struct, array_like=True):
+    """Times are milliseconds since the run began; -1 is not yet."""
+
+    number: int  # 0 is the exec
+    start: int
+    end: int = -1
+    status: str = ""
+    why: str = ""  # the reason of a waiting one, the code of a failed one
+    tool_call: str = ""
+    items: int = 0
+    output_bytes: int = 0
+    snapshot_bytes: int = 0
+    capture_us: int = 0
+    restore_us: int = 0
+    more_calls: int = 0
+
+
+class CallMark(Struct, array_like=True):
+    """What the ledger does not say of a call."""
+
+    start: int
+    leg: int
+    shape: int = -1
+    result: str = ""
+    error: str = ""
+
+
+class ApprovalMark(Struct, array_like=True):
+    id: str
+    asked: int
+    decided: int = -1
+    approved: bool = False
+
+
+class TraceState(Struct, array_like=True):
+    """`recorded` is JSON by key: p the program, i2 and r2 input and result of call 2, o1.0 the first output
+    of leg 1, v the value."""
+
+    started_ms: int
+    language: str
+    program_bytes: int
+    legs: list[LegMark] = []
+    calls: dict[int, CallMark] = {}
+    shapes: list[bytes] = []
+    approvals: dict[int, ApprovalMark] = {}
+    value: tuple[str, int] | None = None
+    dropped_legs: int = 0
+    redaction: Redaction = "shape"
+    recorded: dict[str, bytes] = {}
+    recorded_bytes: int = 0
+    ended: int = -1
+
+
+class Row(Struct, array_like=True, frozen=True):
+    """A line of the ledger."""
+
+    id: int
+    tool: str
+    name: str
+    method: CallMethod
+    status: CallStatus
+    ms: float
+    bytes_in: int
+    bytes_out: int
+
+
+class Packed(Struct, array_like=True):
+    """A trace with its part of the ledger: all that a trajectory is built from."""
+
+    state: TraceState
+    ledger: list[Row]

@@ -1,0 +1,308 @@
+"""The workers of one flavour: some warm before they are asked for, replaced off the critical path.
+
+The supervisor bounds how many are leased at once; a pool only sees to it that a worker is there. Flavours
+have pools of their own because a confined zygote can load nothing later: TypeScript is in it or is not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import socket
+import sys
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from codemode_runtime.zygote_wire import Flavour, Setup
+
+from codemode.workers.busy_wait import Processors
+from codemode.workers.confinement import Confinement
+from codemode.workers.errors import Aborted, RuntimeUnavailable, SupervisorError
+from codemode.workers.worker import Worker
+from codemode.workers.zygote import Zygote
+
+# From a lease to the fork that replaces its worker, unless somebody waits: longer than most legs. While a leg
+# goes on longer than that, and another worker is ready, once more, as forking takes a processor for a while.
+_REFILL_SECONDS = 0.02
+_REFILL_DELAYS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSettings:
+    """`warm` workers wait while the pool is in use, `idle_warm` after `idle_seconds` without a lease."""
+
+    warm: int
+    idle_warm: int
+    idle_seconds: float
+    legs: int
+    grace_ms: int
+    memory_bytes: int
+    confinement: Literal["auto", "require", "off"]
+    fork: bool
+    cache: Path
+    entry: str
+
+
+@dataclass(slots=True)
+class Counters:
+    """Since the supervisor was started, over all pools."""
+
+    spawned: int = 0
+    killed: int = 0
+    crashed: int = 0
+    restarts: int = 0
+    tokens: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+
+
+class Pool:
+    """Starts its zygote with the first demand, and again if it dies. Not to be used after `close`."""
+
+    def __init__(
+        self,
+        flavour: Flavour,
+        settings: PoolSettings,
+        counters: Counters,
+        processors: Processors,
+        on_release: Callable[[Worker], None],
+    ) -> None:
+        self.flavour: Flavour = flavour
+        self.zygotes: list[Zygote] = []
+        self.ready: deque[Worker] = deque()
+        self.starting: set[Worker] = set()
+        self.confinement = Confinement()
+        self.build_id = ""
+        self._homes: dict[int, Zygote] = {}  # of every worker whose process lives, by token
+        self._settings = settings
+        self._counters = counters
+        self._processors = processors
+        self._on_release = on_release
+        self._loop = asyncio.get_running_loop()
+        self._demand: deque[asyncio.Future[Worker]] = deque()
+        self._target = settings.warm
+        self._idle_check: asyncio.TimerHandle | None = None
+        self._last_used = self._loop.time()
+        self._refill_timer: asyncio.TimerHandle | None = None
+        self._refill_delays = 0
+        self._lent = 0
+        self._is_closed = False
+        self._all_ended = asyncio.Event()
+
+    async def take(self) -> Worker:
+        """A fresh worker. Raises RuntimeUnavailable if none can be started; cancel to give up waiting."""
+        self._last_used = self._loop.time()
+        self._target = self._settings.warm
+        self._watch_idleness()
+        while True:
+            # the one that was busy last: its pages and caches are the warmest
+            worker = self.ready.pop() if self.ready else await self._wait_for_one()
+            if worker.is_usable:
+                self._refill_soon()
+                worker.lend()
+                self._lent += 1
+                return worker
+
+    async def prime(self) -> None:
+        """Returns when a worker is ready, raises RuntimeUnavailable if none can be."""
+        if not self.ready:
+            self._hand_out(await self._wait_for_one())
+
+    async def close(self) -> None:
+        """Kills every worker and its zygote, and returns when their processes are gone."""
+        self._is_closed = True
+        for timer in (self._idle_check, self._refill_timer):
+            if timer is not None:
+                timer.cancel()
+        self._fail_demand(Aborted("the supervisor was closed"))
+        for zygote in list(self.zygotes):
+            zygote.close()
+        if self.zygotes:
+            self._all_ended.clear()
+            stuck = self._loop.call_later(5.0, self._kill_zygotes)
+            await self._all_ended.wait()
+            stuck.cancel()
+
+    async def _wait_for_one(self) -> Worker:
+        waiting: asyncio.Future[Worker] = self._loop.create_future()
+        self._demand.append(waiting)
+        self._refill()
+        try:
+            return await waiting
+        except asyncio.CancelledError:
+            if waiting.done() and not waiting.cancelled() and waiting.exception() is None:
+                self._hand_out(waiting.result())
+            raise
+
+    # ---- filling
+
+    def _refill_soon(self) -> None:
+        """Not while a short leg runs: forking would compete with it for the processor."""
+        if self._refill_timer is None:
+            self._refill_delays = _REFILL_DELAYS
+            self._refill_timer = self._loop.call_later(_REFILL_SECONDS, self._refill_if_quiet)
+
+    def _refill_if_quiet(self) -> None:
+        if self._lent and self.ready and self._refill_delays:
+            self._refill_delays -= 1
+            self._refill_timer = self._loop.call_later(_REFILL_SECONDS, self._refill_if_quiet)
+        else:
+            self._refill()
+
+    def _refill(self) -> None:
+        if self._refill_timer is not None:
+            self._refill_timer.cancel()
+            self._refill_timer = None
+        if self._is_closed:
+            return
+        wanted_now = sum(1 for waiting in self._demand if not waiting.done()) - len(self.starting)
+        for number in range(wanted_now + self._target - len(self.ready)):
+            try:
+                self._spawn(hurry=number < wanted_now)
+            except OSError as error:  # no descriptors left; the next demand tries again
+                told = f"a worker cannot be started: {error.strerror or error}"
+                self._fail_demand(RuntimeUnavailable(told), keep=len(self.starting))
+                return
+
+    def _spawn(self, hurry: bool) -> None:
+        zygote = self._zygote()
+        ours, theirs = socket.socketpair()
+        worker = Worker(
+            next(self._counters.tokens),
+            ours,
+            self,
+            legs=self._settings.legs,
+            grace_ms=self._settings.grace_ms,
+            memory_bytes=self._settings.memory_bytes,
+            processors=self._processors,
+        )
+        self._homes[worker.token] = zygote
+        self.starting.add(worker)
+        self._counters.spawned += 1
+        zygote.spawn(worker, theirs, hurry)
+
+    def _zygote(self) -> Zygote:
+        if self._settings.fork and self.zygotes:
+            return self.zygotes[-1]
+        settings = self._settings
+        setup = Setup(
+            self.flavour,
+            str(settings.cache),
+            settings.confinement != "off",
+            settings.memory_bytes,
+            settings.fork,
+        )
+        zygote = Zygote(setup, settings.entry, self)
+        self.zygotes.append(zygote)
+        return zygote
+
+    def _watch_idleness(self) -> None:
+        if self._idle_check is None:
+            self._idle_check = self._loop.call_later(self._settings.idle_seconds, self._shrink_if_idle)
+
+    def _shrink_if_idle(self) -> None:
+        self._idle_check = None
+        if self._loop.time() - self._last_used < self._settings.idle_seconds:
+            self._watch_idleness()
+            return
+        self._target = self._settings.idle_warm
+        while len(self.ready) > self._target:
+            self._retire(self.ready.popleft())
+        if self.starting:  # what is ready only now would stay for good
+            self._watch_idleness()
+
+    # ---- what workers tell
+
+    def worker_is_ready(self, worker: Worker) -> None:
+        self.starting.discard(worker)
+        home = self._homes[worker.token]
+        home.has_served = True
+        self.confinement = self.confinement.updated(home.layers, worker.layers)
+        if self._settings.confinement == "require" and self.confinement.unmet:
+            self._retire(worker)
+            lacking = ", ".join(self.confinement.unmet)
+            self._fail_demand(RuntimeUnavailable(f"confinement is required and lacks: {lacking}"))
+        else:
+            self._hand_out(worker)
+
+    def worker_is_free(self, worker: Worker, reusable: bool) -> None:
+        self._lent -= 1
+        if reusable:
+            self.starting.add(worker)
+        elif worker.token in self._homes:
+            self._homes[worker.token].let_go(worker)
+        self._on_release(worker)
+
+    def worker_has_exited(self, worker: Worker, status: int | None) -> None:
+        del self._homes[worker.token]
+        if self._is_closed:
+            return
+        if status != 0 and not worker.was_killed:
+            self._counters.crashed += 1
+        if worker in self.ready:
+            self.ready.remove(worker)
+            self._refill_soon()
+        elif worker in self.starting:
+            self.starting.remove(worker)
+            if status is not None:  # else its zygote ended, and that is dealt with there
+                # not replaced until the next demand: what keeps workers from starting would keep on
+                told = f"a worker ended with status {status} as it started"
+                self._fail_demand(RuntimeUnavailable(told), keep=len(self.starting))
+
+    def kill_worker(self, worker: Worker) -> None:
+        if worker.token in self._homes:
+            if worker.was_killed:
+                self._counters.killed += 1
+            self._homes[worker.token].kill(worker)
+
+    # ---- what zygotes tell
+
+    def zygote_is_compiling(self, zygote: Zygote) -> None:  # noqa: ARG002 - the protocol's shape
+        if sys.stderr is not None and sys.stderr.isatty():
+            print("codemode: compiling the guest for this machine (once) ...", file=sys.stderr)
+
+    def zygote_is_ready(self, zygote: Zygote) -> None:
+        self.build_id = zygote.build_id
+
+    def zygote_has_ended(self, zygote: Zygote, reason: str) -> None:
+        self.zygotes.remove(zygote)
+        if not self.zygotes:
+            self._all_ended.set()
+        if self._is_closed:
+            return
+        if not zygote.has_served:
+            self._fail_demand(RuntimeUnavailable(f"the worker runtime did not start: {reason}"))
+        elif zygote.forks:
+            self._counters.restarts += 1
+            self._refill()
+
+    # ---- helpers
+
+    def _hand_out(self, worker: Worker) -> None:
+        """To whoever waits longest, else into the stock."""
+        while self._demand:
+            waiting = self._demand.popleft()
+            if not waiting.done():
+                waiting.set_result(worker)
+                return
+        # one that was asked for in a hurry and is not needed any more; reused ones are kept until it is quiet
+        if self._settings.legs == 1 and len(self.ready) >= self._target:
+            self._retire(worker)
+        else:
+            self.ready.append(worker)
+
+    def _retire(self, worker: Worker) -> None:
+        worker.retire()
+        self._homes[worker.token].let_go(worker)
+
+    def _fail_demand(self, error: SupervisorError, keep: int = 0) -> None:
+        """`keep` of those that wait longest go on waiting: there is a worker on its way for each."""
+        waiting = [future for future in self._demand if not future.done()]
+        self._demand = deque(waiting[:keep])
+        for future in waiting[keep:]:
+            future.set_exception(error)
+
+    def _kill_zygotes(self) -> None:
+        for zygote in self.zygotes:
+            zygote.kill_process()

@@ -1,0 +1,355 @@
+"""The host's end of one worker: what the engine holds while it runs one leg of a run.
+
+    with await supervisor.lease(session=..., flavour=...) as worker:
+        outcome = await worker.start(...)          # or worker.send_resume(...), then await worker.outcome()
+        while isinstance(outcome, wire.Idle): ...  # do what it asks for, then
+            outcome = await worker.deliver(...)    # or await worker.capture(...), to go on with it elsewhere
+
+Everything a worker says is untrusted: the first deviation kills it and fails its leg. The deadline is kept
+in the worker; the clock here is for one that does not obey. Cancelling an await kills the worker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Sequence
+from typing import Protocol
+
+from codemode_runtime import wire
+from codemode_runtime.frames import Data, Frame, FrameRefused, frame_parts
+from codemode_runtime.shapes import Limits, Lookup, Settlement, pack_settlements
+
+from codemode.workers.busy_wait import Processors, Vigil
+from codemode.workers.channel import Channel
+from codemode.workers.errors import Aborted, ProtocolViolation, SupervisorError, WorkerLost
+
+# For what is no computing of a guest and has no budget: captures.
+_PATIENCE_SECONDS = 30.0
+_CLOSE_SECONDS = 0.001
+_ATTEND = frame_parts(wire.encode(wire.Attend()))
+_DELIVER = wire.encode(wire.Deliver())
+_RESET = frame_parts(wire.encode(wire.Reset()))
+# The guest counts output and stops a program that makes too much; this only catches a worker that lies.
+_OUTPUT_SLACK = 2
+_OUTCOMES = (
+    wire.Idle,
+    wire.Done,
+    wire.Failed,
+    wire.Stopped,
+    wire.Interrupted,
+    wire.Refused,
+    wire.RestoreRefused,
+)
+# After these the guest, and with it the worker, is not trusted with another leg.
+_SUSPECT = (wire.Stopped, wire.Interrupted)
+_OVERDUE = wire.Interrupted[wire.GuestMessages]((), wire.Spent(), exact_positions=True)
+
+
+class RunDescriptor(Protocol):
+    """What a run offers its program. The offer travels with it; `lookup` answers what it leaves open."""
+
+    @property
+    def offer(self) -> wire.Offer: ...
+    def lookup(self, kind: Lookup, key: str) -> bytes | None: ...
+
+
+class Owner(Protocol):
+    def worker_is_ready(self, worker: Worker) -> None: ...
+    def worker_is_free(self, worker: Worker, reusable: bool) -> None: ...
+    def worker_has_exited(self, worker: Worker, status: int | None) -> None: ...
+    def kill_worker(self, worker: Worker) -> None: ...
+
+
+class Worker:
+    """One request at a time. `release` ends the lease and must be called; leaving `with` does it."""
+
+    def __init__(
+        self,
+        token: int,
+        connection: socket.socket,
+        owner: Owner,
+        *,
+        legs: int,
+        grace_ms: int,
+        memory_bytes: int,
+        processors: Processors,
+    ) -> None:
+        self.token = token
+        self.pid: int | None = None
+        self.layers: tuple[wire.LayerReport, ...] = ()
+        self.is_leased = False
+        self.was_killed = False
+        self._legs_left = legs
+        self._owner = owner
+        self._grace = grace_ms / 1000
+        self._memory_bytes = memory_bytes
+        self._loop = asyncio.get_running_loop()
+        self._channel = Channel(connection, self._on_frame, self._on_end)
+        self._vigil = Vigil(processors)
+        self._reply: asyncio.Future[tuple[wire.FromWorker, Data]] | None = None
+        self._descriptor: RunDescriptor | None = None
+        self._alarm: asyncio.TimerHandle | None = None  # one for the leg, or for what is delivered after it
+        self._is_computing = False
+        self._output_left = 0
+        self._items_left = 0
+        self._is_starting = True
+        self._is_suspect = False
+        self._fault: SupervisorError | None = None
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def __repr__(self) -> str:
+        state = "starting" if self._is_starting else "leased" if self.is_leased else "ready"
+        return f"<Worker {self.token} pid {self.pid} {state if self._fault is None else 'lost'}>"
+
+    @property
+    def is_usable(self) -> bool:
+        """Asked around each leg: of one killed a moment ago nobody has told yet, but its socket knows."""
+        return self._fault is None and not self._channel.is_deserted()
+
+    async def start(
+        self, program: str, language: wire.Language, limits: Limits, budget_ms: int, descriptor: RunDescriptor
+    ) -> wire.Outcome:
+        """Runs the program to its first outcome. The budget is the leg's, from when the worker has it."""
+        self._begin(descriptor, limits)
+        start = wire.Start(program, language, limits, budget_ms, descriptor.offer)
+        self._open(frame_parts(wire.encode(start)), budget_ms)
+        return await self.outcome()
+
+    def attend(self) -> None:
+        """A request will follow at once: waking takes as long as making it ready."""
+        if self._fault is None:
+            self._vigil.rouse(lambda: self._channel.send(_ATTEND), self.pid)
+
+    def send_resume(
+        self,
+        delta: Data,
+        settlements: Sequence[Settlement],
+        limits: Limits,
+        budget_ms: int,
+        descriptor: RunDescriptor,
+        exact_positions: bool,
+    ) -> None:
+        """Restores a captured guest into this fresh one and delivers; `outcome` waits for what comes of it.
+
+        Apart, so that the caller can make itself ready while the worker works.
+        """
+        self._begin(descriptor, limits)
+        packed = pack_settlements(settlements)
+        resume = wire.Resume(limits, budget_ms, descriptor.offer, len(packed), exact_positions)
+        self._open(frame_parts(wire.encode(resume), delta, packed), budget_ms)
+
+    async def deliver(self, settlements: Sequence[Settlement]) -> wire.Outcome:
+        """Settles work that an idle guest waits for, in this order."""
+        if self._alarm is None:
+            self._alarm = self._loop.call_later(self._grace, self._on_overdue)
+        self._send(frame_parts(_DELIVER, pack_settlements(settlements)))
+        return await self.outcome()
+
+    async def capture(self, max_bytes: int) -> tuple[wire.Captured, Data]:
+        """The delta of an idle guest, which may go on; empty if it has more than `max_bytes`."""
+        self._channel.reader.max_tail = max_bytes
+        patience = self._loop.call_later(_PATIENCE_SECONDS, self._break, WorkerLost(None))
+        try:
+            self._send(frame_parts(wire.encode(wire.Capture(max_bytes))))
+            message, delta = await self._answer()
+        finally:
+            patience.cancel()
+        self._channel.reader.max_tail = 0
+        if not isinstance(message, wire.Captured):
+            raise self._break(ProtocolViolation("the worker answered a capture with something else"))
+        return message, delta
+
+    def release(self) -> None:
+        """The lease is over. A worker that is still computing is killed."""
+        if not self.is_leased:
+            return
+        self.is_leased = False
+        self._descriptor = None
+        self._stop_alarm()
+        if self._reply is not None:
+            self._vigil.end()
+            self._break(Aborted("the lease ended while the guest computed"))
+        reusable = self._legs_left > 0 and self.is_usable and not self._is_suspect
+        # later: whoever waits for the outcome need not wait for a process to be woken, or to end
+        if reusable:
+            self._is_starting = True
+            self._loop.call_later(0, self._channel.send, _RESET)
+        else:
+            self._loop.call_later(_CLOSE_SECONDS, self._channel.close)
+        self._owner.worker_is_free(self, reusable)
+
+    def kill(self, reason: str = "the run was aborted") -> None:
+        """At any moment: whoever awaits an outcome gets Aborted."""
+        self._break(Aborted(reason))
+
+    def refuse(self, why: str) -> SupervisorError:
+        """Its guest says what no guest says: it is killed. Answers what to raise."""
+        return self._break(ProtocolViolation(why))
+
+    def retire(self) -> None:
+        """To be called by the pool for a worker that nobody needs: it ends when its socket closes."""
+        self._channel.close()
+
+    def lend(self) -> None:
+        """To be called by the pool when it gives the worker out."""
+        self.is_leased = True
+        self._legs_left -= 1
+
+    def exited(self, status: int | None) -> None:
+        """To be called by the zygote when the process is gone."""
+        if self._fault is None:
+            # its last words may still be in the socket: a watchdog answers and ends the process at once
+            self._channel.drain()
+            self._fault = self._fault or WorkerLost(status)
+        self._channel.close()
+        self._stop_alarm()
+        self._fail_reply()
+        self._owner.worker_has_exited(self, status)
+
+    def _begin(self, descriptor: RunDescriptor, limits: Limits) -> None:
+        if limits.memory_bytes > self._memory_bytes:
+            raise ValueError(f"a heap of {limits.memory_bytes} bytes: workers have {self._memory_bytes}")
+        self._descriptor = descriptor
+        self._output_left = _OUTPUT_SLACK * limits.output_bytes
+        self._items_left = limits.output_items
+
+    def _open(self, request: list[Data], budget_ms: int) -> None:
+        """The first request of a leg. The alarm is set once the worker has it, and works."""
+        self._send(request, opens=True)
+        self._alarm = self._loop.call_later(budget_ms / 1000 + self._grace, self._on_overdue)
+
+    async def outcome(self) -> wire.Outcome:
+        """Of the computing that was asked for."""
+        self._is_computing = True
+        outcome, _ = await self._answer()
+        self._is_computing = False
+        if not isinstance(outcome, _OUTCOMES):
+            raise self._break(ProtocolViolation("the worker answered with no outcome"))
+        self._is_suspect = isinstance(outcome, _SUSPECT)
+        size, items = _output_of(outcome)
+        self._output_left -= size
+        self._items_left -= items
+        if self._output_left < 0 or self._items_left < 0:
+            raise self._break(ProtocolViolation("the worker sent more output than a program may make"))
+        return outcome
+
+    def _send(self, request: list[Data], *, opens: bool = False) -> None:
+        if self._fault is not None:
+            raise self._fault
+        assert self.is_leased
+        assert self._reply is None, "one request at a time"
+        self._reply = self._loop.create_future()
+        self._vigil.begin(lambda: self._channel.send(request), self.pid, opens=opens)
+
+    async def _answer(self) -> tuple[wire.FromWorker, Data]:
+        reply = self._reply
+        assert reply is not None, "nothing was asked"
+        try:
+            while self._vigil.is_kept:
+                self._channel.look()
+                if reply.done():
+                    break
+                await asyncio.sleep(0)
+            return await reply
+        except asyncio.CancelledError:
+            self._break(Aborted("the caller was cancelled"))
+            raise
+        finally:
+            self._reply = None
+            self._vigil.end()
+
+    def _on_overdue(self) -> None:
+        """The worker missed its deadline by more than the grace: it is killed, and answered for."""
+        self._alarm = None
+        if self._is_computing and self._reply is not None and not self._reply.done():
+            self._reply.set_result((_OVERDUE, b""))
+            self._break(Aborted("the worker did not stop at its deadline"))
+
+    def _on_frame(self, frame: Frame) -> None:
+        try:
+            message = wire.read_worker(frame.head)
+        except FrameRefused as refused:
+            self._break(ProtocolViolation(str(refused)))
+            return
+        match message:
+            case wire.Ready(layers) if self._is_starting:
+                self._is_starting = False
+                self.layers = layers or self.layers
+                self._owner.worker_is_ready(self)
+            case wire.LookupRequest(kind, key) if self._reply is not None and self._descriptor is not None:
+                self._answer_lookup(self._descriptor, Lookup(kind), key)
+            case wire.Ready() | wire.LookupRequest():
+                self._break(ProtocolViolation("the worker spoke out of turn"))
+            case _ if self._reply is None or self._reply.done():
+                self._break(ProtocolViolation("the worker answered without being asked"))
+            case _:
+                self._reply.set_result((message, frame.tail))
+
+    def _answer_lookup(self, descriptor: RunDescriptor, kind: Lookup, key: str) -> None:
+        try:
+            found = descriptor.lookup(kind, key)
+            frame = frame_parts(wire.encode(wire.LookupAnswer(found is not None)), found or b"")
+        except Exception as error:  # the descriptor is the engine's: its leg fails with its error
+            if self._reply is not None:
+                _fail(self._reply, error)
+            self._break(Aborted("the run descriptor failed"))
+            return
+        self._channel.send(frame)
+
+    def _on_end(self, refused: FrameRefused | None) -> None:
+        if refused is not None:
+            self._break(ProtocolViolation(str(refused)))
+        else:
+            # how it ended is for the zygote to say; one that only closed its socket has to go all the same
+            self._owner.kill_worker(self)
+
+    def _break(self, fault: SupervisorError) -> SupervisorError:
+        if self._fault is None:
+            self._fault = fault
+            self.was_killed = True
+            self._channel.close()
+            self._owner.kill_worker(self)
+            self._fail_reply()
+        return self._fault
+
+    def _stop_alarm(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+
+    def _fail_reply(self) -> None:
+        if self._reply is not None and not self._reply.done():
+            assert self._fault is not None
+            _fail(self._reply, self._fault)
+
+
+def _fail(reply: asyncio.Future[tuple[wire.FromWorker, Data]], error: Exception) -> None:
+    reply.set_exception(error)
+    # Looked at, or asyncio would complain where nobody awaits it any more: whoever kept vigil was cancelled
+    # between two looks, or a lease ended before anybody asked for the outcome.
+    reply.exception()
+
+
+def _output_of(outcome: wire.Outcome) -> tuple[int, int]:
+    """How much there is of it, value included, and how many items."""
+    if isinstance(outcome, wire.Refused | wire.RestoreRefused):
+        return 0, 0
+    size = len(outcome.result.value) if isinstance(outcome, wire.Done) else 0
+    items = 0
+    for message in outcome.messages:
+        match message:
+            case wire.Text(text):
+                size += len(text)
+                items += 1
+            case wire.Json(value):
+                size += len(value)
+                items += 1
+            case _:
+                pass
+    return size, items

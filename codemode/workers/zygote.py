@@ -1,0 +1,161 @@
+"""The host's end of one zygote: start it, have workers made and killed, learn how they ended.
+
+Workers are the zygote's children, so only it can signal and reap them without a race; the host asks it to.
+That can be relied on because the zygote is the host's own child, and killing it kills them all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import NamedTuple, Protocol
+
+from codemode_runtime import wire, zygote_wire
+from codemode_runtime.frames import FrameRefused, frame_parts
+from codemode_runtime.zygote_wire import Flavour, FromZygote, Setup, ToZygote
+
+from codemode.workers.channel import Channel
+from codemode.workers.child_process import End, Keeper
+
+# How long a worker may take to be gone after it was told to; then its zygote is held to be stuck and killed.
+_REAP_SECONDS = 5.0
+
+
+class Child(Protocol):
+    """What a zygote tells of a worker it made."""
+
+    token: int
+    pid: int | None
+
+    def exited(self, status: int | None) -> None: ...
+
+
+class Watcher(Protocol):
+    """Who owns the zygote."""
+
+    def zygote_is_ready(self, zygote: Zygote) -> None: ...
+    def zygote_is_compiling(self, zygote: Zygote) -> None: ...
+    def zygote_has_ended(self, zygote: Zygote, reason: str) -> None: ...
+
+
+class _Order(NamedTuple):
+    spawn: zygote_wire.Spawn
+    connection: socket.socket
+
+
+class Zygote:
+    """Alive from `__init__` until `zygote_has_ended`; `close` asks it to end."""
+
+    def __init__(self, setup: Setup, entry: str, watcher: Watcher) -> None:
+        self.flavour: Flavour = setup.flavour
+        self.forks = setup.fork
+        self.build_id = ""
+        self.layers: tuple[wire.LayerReport, ...] = ()
+        self.is_ready = False
+        self.has_served = False  # a worker of it got as far as being ready
+        self._watcher = watcher
+        self._loop = asyncio.get_running_loop()
+        self._children: dict[int, Child] = {}
+        self._doomed: dict[int, asyncio.TimerHandle] = {}
+        self._orders: list[_Order] = []  # from before it was ready
+        self._reason = ""
+        ours, theirs = socket.socketpair()
+        self._channel = Channel(ours, lambda frame: self._on_message(frame.head), self._on_end)
+        self._keeper = Keeper(entry, theirs.detach(), self._on_process_end)
+        self._send(setup)
+
+    @property
+    def pid(self) -> int | None:
+        return self._keeper.pid
+
+    def spawn(self, child: Child, connection: socket.socket, hurry: bool) -> None:
+        """Makes a worker that has `connection`, which is closed here once it has been handed over."""
+        self._children[child.token] = child
+        order = _Order(zygote_wire.Spawn(child.token, hurry), connection)
+        if self.is_ready:
+            self._hand_over(order)
+        else:
+            self._orders.append(order)
+
+    def kill(self, child: Child) -> None:
+        if child.token not in self._children or child.token in self._doomed:
+            return
+        if self.forks:
+            self._send(zygote_wire.Kill(child.token))
+        else:
+            self._keeper.kill()
+        self._expect_end(child)
+
+    def let_go(self, child: Child) -> None:
+        """Its socket is closed: it ends by itself, or is killed if it does not."""
+        if child.token in self._children and child.token not in self._doomed:
+            late = self._loop.call_later(_REAP_SECONDS, self._insist, child)
+            self._doomed[child.token] = late
+
+    def close(self) -> None:
+        """Everything of it ends at once."""
+        if self.forks and self.is_ready:
+            self._channel.close()  # it reaps its workers, then ends
+        else:
+            self._keeper.kill()
+
+    def kill_process(self) -> None:
+        self._keeper.kill()
+
+    def _insist(self, child: Child) -> None:
+        del self._doomed[child.token]
+        self.kill(child)
+
+    def _expect_end(self, child: Child) -> None:
+        self._doomed[child.token] = self._loop.call_later(_REAP_SECONDS, self._keeper.kill)
+
+    def _hand_over(self, order: _Order) -> None:
+        self._channel.send(frame_parts(wire.encode(order.spawn)), order.connection)
+
+    def _send(self, message: ToZygote) -> None:
+        self._channel.send(frame_parts(wire.encode(message)))
+
+    def _on_message(self, head: bytes) -> None:
+        message: FromZygote = zygote_wire.read_zygote(head)
+        match message:
+            case zygote_wire.Compiling():
+                self._watcher.zygote_is_compiling(self)
+            case zygote_wire.Unavailable(reason):
+                self._reason = reason
+            case zygote_wire.ZygoteReady(build_id, layers):
+                self.build_id, self.layers, self.is_ready = build_id, layers, True
+                for order in self._orders:
+                    self._hand_over(order)
+                self._orders.clear()
+                self._watcher.zygote_is_ready(self)
+            case zygote_wire.Spawned(token, pid):
+                if token in self._children:
+                    self._children[token].pid = pid
+            case zygote_wire.Exited(token, status):
+                self._forget(token, status)
+
+    def _forget(self, token: int, status: int | None) -> None:
+        doomed = self._doomed.pop(token, None)
+        if doomed is not None:
+            doomed.cancel()
+        child = self._children.pop(token, None)
+        if child is not None:
+            child.exited(status)
+
+    def _on_end(self, refused: FrameRefused | None) -> None:
+        """Its control socket closed; the process is ending or must."""
+        if self.forks or refused is not None:
+            self._keeper.kill()
+
+    def _on_process_end(self, end: End) -> None:
+        self._channel.drain()  # its last words, why it did not start among them, may still be in the socket
+        was_the_worker = self.is_ready and not self.forks
+        self.is_ready = False
+        self._channel.close()
+        for order in self._orders:
+            order.connection.close()
+        self._orders.clear()
+        for token in list(self._children):
+            # without fork the process was the worker; with it, workers die of the death signal
+            self._forget(token, end.status if was_the_worker else None)
+        self._watcher.zygote_has_ended(self, self._reason or end.complaint or f"its status was {end.status}")

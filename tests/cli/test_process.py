@@ -1,0 +1,88 @@
+"""The installed command as other programs start it: a few runs of the real thing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.mcp.grammar import problems
+from tests.e2e.mcp.harness import fast, servers
+from tests.harness.cli import COMMAND, TOOLS, as_process
+
+pytestmark = pytest.mark.usefixtures("leaves_nothing")
+
+
+def test_the_installed_command_prints_the_result_object() -> None:
+    done = as_process("run", "-e", "return 1+1", "--json")
+    assert (done.code, done.json["value"], done.err) == (0, 2, "")
+    assert done.out.count("\n") == 1
+
+
+def test_a_program_comes_from_standard_input_and_the_module_is_the_command_too() -> None:
+    command = [sys.executable, "-m", "codemode", "run", "-", "--ts"]
+    done = subprocess.run(command, input=b"return 7 as number", capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"7\n", b"")
+
+
+def test_a_reader_that_goes_away_ends_the_command_quietly() -> None:
+    program = "for (let n = 0; n < 9000; n++) text('a line of output ' + n)"
+    with subprocess.Popen(
+        [COMMAND, "run", "-e", program, "--max-output", "1M"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"a line of output 0\n"
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+def test_help_loads_neither_the_engine_nor_an_option_parser() -> None:
+    program = "import sys, codemode.cli; codemode.cli.main(['--help']); print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert loaded & {"argparse", "asyncio", "msgspec", "typing", "enum", "codemode.engine"} == set()
+
+
+def test_types_of_tools_and_servers_parse_as_typescript(tmp_path: Path) -> None:
+    (tmp_path / "servers.json").write_text(json.dumps(servers(fast=fast())))
+    options = ("--tools", TOOLS, "--mcp", tmp_path / "servers.json")
+    done = as_process("types", *options)
+    assert (done.code, problems(done.out)) == (0, [])
+    assert "  function pay(input: { amount: number }): Promise<string>;\n" in done.out
+    assert "declare namespace MCP.fast {\n" in done.out
+    named = as_process("types", *options, "fast.add", "tools.echo")
+    assert problems(named.out) == []
+    assert "function add(" in named.out
+    assert "function echo(" in named.out
+    assert "function pay(" not in named.out
+
+
+def test_serve_speaks_mcp_and_prints_nothing_else() -> None:
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "t", "version": "1"},
+        },
+    }
+    with subprocess.Popen(
+        [COMMAND, "serve", "--mcp", "--tools", TOOLS], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(hello).encode() + b"\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"]
+        process.stdin.close()
+        assert process.stdout.read() == b""
+    assert process.returncode == 0

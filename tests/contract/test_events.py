@@ -1,0 +1,142 @@
+"""The event stream: in order, never in the engine's way, and over when its run is."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+
+from msgspec import Raw
+
+from codemode.contract.events import (
+    CallFinished,
+    CallStarted,
+    Event,
+    EventHub,
+    Finished,
+    LimitHit,
+    OutputAdded,
+    Resumed,
+    Started,
+    Subscription,
+    Suspended,
+)
+from codemode.contract.results import JsonOutput, TextOutput
+
+
+def output(run_id: str, text: str) -> OutputAdded:
+    return OutputAdded(TextOutput(text), run_id=run_id, at_ms=1)
+
+
+def finished(run_id: str) -> Finished:
+    return Finished("completed", run_id=run_id, at_ms=2)
+
+
+async def read_all(subscription: Subscription) -> list[Event]:
+    return [event async for event in subscription]
+
+
+def test_each_event_is_plain_data_with_its_type() -> None:
+    events: list[Event] = [
+        Started("s1", "javascript", run_id="r", at_ms=1),
+        OutputAdded(JsonOutput(Raw(b"[1]")), run_id="r", at_ms=1),
+        CallStarted("1", "openclaw:core:echo", "echo", "call", run_id="r", at_ms=1),
+        CallFinished("1", "openclaw:core:echo", "echo", "ok", 2.5, run_id="r", at_ms=1),
+        Suspended("yield", 2900, run_id="r", at_ms=1),
+        Resumed(2, run_id="r", at_ms=1),
+        LimitHit("timeout", run_id="r", at_ms=1),
+        Finished("failed", "timeout", run_id="r", at_ms=1),
+    ]
+    assert [event.to_dict()["type"] for event in events] == [event.type for event in events]
+    assert [event.type for event in events] == [
+        *("started", "output", "call_started", "call_finished"),
+        *("suspended", "resumed", "limit_hit", "finished"),
+    ]
+    assert events[1].to_dict() == {
+        "type": "output",
+        "runId": "r",
+        "atMs": 1,
+        "item": {"type": "json", "value": [1]},
+    }
+    assert events[7].to_dict() == {
+        "type": "finished",
+        "runId": "r",
+        "atMs": 1,
+        "status": "failed",
+        "code": "timeout",
+    }
+
+
+def test_a_listener_gets_the_events_of_its_run_and_ends_with_it() -> None:
+    async def main() -> None:
+        hub = EventHub()
+        one, every = hub.subscribe("a"), hub.subscribe()
+        sent: list[Event] = [
+            output("a", "1"),
+            output("b", "2"),
+            finished("a"),
+            output("b", "3"),
+            finished("b"),
+        ]
+        for event in sent:
+            hub.publish(event)
+        assert await read_all(one) == [sent[0], sent[2]]
+        hub.close()
+        assert await read_all(every) == sent
+
+    asyncio.run(main())
+
+
+def test_a_listener_that_waits_is_woken_by_an_event_and_by_the_end() -> None:
+    async def main() -> None:
+        hub = EventHub()
+        reading = asyncio.create_task(read_all(hub.subscribe("a")))
+        await asyncio.sleep(0)
+        hub.publish(output("a", "1"))
+        await asyncio.sleep(0)
+        hub.close()
+        assert await reading == [output("a", "1")]
+        assert await read_all(hub.subscribe("a")) == []
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(main())
+
+
+def test_a_slow_listener_loses_its_oldest_events_and_knows_how_many() -> None:
+    async def main() -> None:
+        hub = EventHub(capacity=3)
+        slow, quick = hub.subscribe("a"), hub.subscribe("a")
+        for number in range(9):
+            hub.publish(output("a", str(number)))
+            await anext(quick)
+        hub.publish(finished("a"))
+        assert await read_all(slow) == [output("a", "7"), output("a", "8"), finished("a")]
+        assert (slow.dropped, quick.dropped) == (7, 0)
+
+    asyncio.run(main())
+
+
+def test_a_listener_nobody_holds_is_forgotten() -> None:
+    async def main() -> None:
+        hub = EventHub()
+        assert not hub.has_listeners
+        held = hub.subscribe()
+        assert hub.has_listeners
+        del held
+        gc.collect()
+        assert not hub.has_listeners
+
+    asyncio.run(main())
+
+
+def test_a_cancelled_reader_can_read_again() -> None:
+    async def main() -> None:
+        hub = EventHub()
+        subscription = hub.subscribe("a")
+        reading = asyncio.create_task(anext(subscription))
+        await asyncio.sleep(0)
+        reading.cancel()
+        await asyncio.wait({reading})
+        hub.publish(finished("a"))
+        assert await read_all(subscription) == [finished("a")]
+
+    asyncio.run(main())

@@ -1,0 +1,241 @@
+"""Arguments are checked before anything happens, and a refusal says what would be right."""
+
+import logging
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from codemode.catalog import Catalog
+from codemode.executor import Failed
+from codemode.executor.unfolding import Unusable, unfold
+from codemode.executor.validation import refuse_arguments
+from codemode.surface import describe_exec
+from codemode.tools import Source, Tool
+from tests.harness.tool_samples import make, takes
+
+SEARCH = make(
+    "web_search",
+    parameters=takes(
+        "query",
+        kind={"enum": ["images", "videos"]},
+        limit={"type": "integer", "minimum": 1},
+        where=takes("city"),
+    ),
+)
+SKETCH = '{ query: string, kind?: "images" | "videos", limit?: integer, where?: { city: string } }'
+
+
+def refusal(tool: Tool, arguments: object) -> Failed:
+    refused = refuse_arguments(tool, arguments)
+    assert refused is not None
+    return refused
+
+
+def problems(refused: Failed) -> list[str]:
+    return refused.data["problems"]
+
+
+def test_of_many_unknown_parameters_the_first_are_told_and_the_rest_counted() -> None:
+    tool = make("one", parameters=takes(a={"type": "integer"}))
+    told = [f'unknown parameter "x{at}"' for at in range(5)]
+    assert problems(refusal(tool, {f"x{at}": 0 for at in range(1000)})) == [
+        "; ".join([*told, "and 995 more"]),
+    ]
+
+
+def test_of_many_wrong_items_in_large_input_the_first_is_told() -> None:
+    tool = make("sum", parameters=takes(values={"type": "array", "items": {"type": "integer"}}))
+    wrong = '"values.{}" must be integer, not string'
+    assert problems(refusal(tool, {"values": ["x"] * 500_000})) == [wrong.format(0)]
+    assert problems(refusal(tool, {"values": ["x"] * 10})) == [wrong.format(at) for at in range(5)]
+
+
+def test_a_missing_parameter_is_looked_for_among_a_bounded_number_of_names() -> None:
+    tool = make("one", parameters=takes("query"))
+    given = {f"y{at}": 0 for at in range(100)} | {"qurey": 1}
+    told = problems(refusal(tool, given))
+    assert 'missing parameter "query"' in told
+
+
+def test_arguments_that_fit_are_not_refused() -> None:
+    given = {"query": "cats", "kind": "images", "limit": 3, "where": {"city": "Rome"}}
+
+    assert refuse_arguments(SEARCH, given) is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"query": "x", "limt": 3}, 'unknown parameter "limt". Did you mean "limit"?'),
+        ({"query": "x", "zzz": 3}, 'unknown parameter "zzz"'),
+        ({"query": "x", "where": {"city": "a", "town": 1}}, 'unknown parameter "where.town"'),
+        ({}, 'missing parameter "query"'),
+        ({"query": "x", "where": {}}, 'missing parameter "where.city"'),
+        ({"query": "x", "kind": "image"}, '"kind" must be one of images, videos. Did you mean "images"?'),
+        ({"query": "x", "kind": 3}, '"kind" must be one of images, videos'),
+        ({"query": 3}, '"query" must be string, not number'),
+        ({"query": "x", "limit": "3"}, '"limit" must be integer, not string'),
+        ({"query": "x", "limit": 0}, '"limit": 0 is less than the minimum of 1'),
+        ([1], "takes one object, not array"),
+        ("cats", "takes one object, not string"),
+        (None, "takes one object, not null"),
+    ],
+)
+def test_a_refusal_names_the_problem_and_the_parameters(arguments: Any, problem: str) -> None:
+    refused = refusal(SEARCH, arguments)
+
+    assert (refused.code, refused.name) == ("invalid_arguments", "InvalidArguments")
+    assert refused.message == f"web_search: {problem}. Parameters: {SKETCH}"
+    assert refused.data == {"problems": [problem], "parameters": SKETCH}
+
+
+def test_a_misspelt_parameter_is_named_where_it_is_missing() -> None:
+    assert refusal(SEARCH, {"qurey": "x"}).data["problems"] == [
+        'unknown parameter "qurey". Did you mean "query"?',
+        'missing parameter "query", perhaps given as "qurey"',
+    ]
+
+
+def test_at_most_five_problems_are_told() -> None:
+    tool = make("many", parameters=takes(*(f"p{number}" for number in range(20))))
+
+    assert len(refusal(tool, {}).data["problems"]) == 5
+
+
+def test_a_value_in_a_problem_is_cut() -> None:
+    assert len(refusal(SEARCH, {"query": "x", "limit": -(10**2000)}).message) < 1_000
+
+
+@pytest.mark.parametrize(
+    "value", ["\ud800", {"a": object()}, 10**5000], ids=["surrogate", "object", "long number"]
+)
+def test_what_is_not_json_is_refused(value: Any) -> None:
+    anything = make("anything", parameters={"type": "object"})
+
+    assert "not JSON" in refusal(anything, {"value": value}).message
+
+
+def test_arguments_nested_without_end_are_refused() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(100_000):
+        deep = {"a": deep}
+    anything = make("anything", parameters={"type": "object"})
+
+    assert "nested too deeply" in refusal(anything, deep).message
+
+
+@pytest.mark.parametrize("source", ["openclaw", "mcp"])
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "strin"},
+        {"properties": {"a": {"pattern": "["}}},
+        {"$ref": "#/$defs/nowhere"},
+        {"required": "a"},
+    ],
+)
+def test_an_unusable_schema_refuses_nothing_and_is_reported(
+    source: Source, schema: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    tool = make("odd", source=source, parameters=schema)
+
+    with caplog.at_level(logging.WARNING, "codemode.executor"):
+        assert refuse_arguments(tool, {"a": 1}) is None
+        assert refuse_arguments(tool, {"a": 2}) is None
+    assert len(caplog.messages) == 1
+    assert caplog.messages[0].startswith(f"the parameters of {tool.id} are no usable JSON schema")
+
+
+@pytest.mark.parametrize("source", ["openclaw", "mcp"])
+@pytest.mark.parametrize("reference", ["http://127.0.0.1:9/schema.json", "file:///etc/passwd"])
+def test_other_documents_are_never_fetched(source: Source, reference: str) -> None:
+    """An attempt would fail the call; offline, the reference means nothing."""
+    assert refuse_arguments(make("far", source=source, parameters={"$ref": reference}), {"a": 1}) is None
+
+
+def test_a_servers_schema_that_explodes_is_not_used() -> None:
+    """Sixty doublings: checking it would outlast the universe."""
+    defs: dict[str, Any] = {
+        f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}, {"$ref": f"#/$defs/d{n + 1}"}]} for n in range(60)
+    }
+    schema = {"$ref": "#/$defs/d0", "$defs": defs | {"d60": {"type": "object"}}}
+
+    assert refuse_arguments(make("bomb", source="mcp", parameters=schema), {}) is None
+
+
+def test_a_servers_pattern_that_backtracks_for_ever_is_cut_short() -> None:
+    schema = {"properties": {"a": {"pattern": "^(a|a)*b(?=c)$"}}}
+
+    assert "a" in refusal(make("slow", source="mcp", parameters=schema), {"a": "a" * 60 + "!"}).message
+
+
+def test_references_of_a_server_are_unfolded() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"at": {"$ref": "#/$defs/point", "description": "where"}, "$ref": {"type": "string"}},
+        "$defs": {"point": {"type": "object", "properties": {"x": {"type": "number"}}}},
+    }
+
+    assert unfold(schema) == {
+        "type": "object",
+        "properties": {
+            "at": {
+                "allOf": [
+                    {"type": "object", "properties": {"x": {"type": "number"}}},
+                    {"description": "where"},
+                ]
+            },
+            "$ref": {"type": "string"},
+        },
+    }
+    refused = refusal(make("go", source="mcp", parameters=schema), {"at": {"x": "1"}})
+    assert '"at.x" must be number, not string' in refused.message
+
+
+def test_a_reference_back_to_its_container_accepts_anything() -> None:
+    schema = {
+        "$ref": "#/$defs/node",
+        "$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}},
+    }
+
+    assert unfold(schema) == {"type": "object", "properties": {"next": True}}
+
+
+def test_a_schema_nested_too_deeply_cannot_be_unfolded() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(300):
+        deep = {"items": deep}
+
+    with pytest.raises(Unusable, match="nested more than"):
+        unfold(deep)
+
+
+KEYWORDS = (
+    "type properties items enum const anyOf allOf oneOf not $ref $defs required additionalProperties "
+    "prefixItems pattern minimum format default if then else patternProperties a b $schema $id description"
+)
+WORDS = ["object", "array", "string", "#", "#/$defs/a", "#/properties/a", "[", "(a+)+$", "http://x/y"]
+leaves = st.none() | st.booleans() | st.integers() | st.sampled_from(WORDS) | st.text(max_size=3)
+values = st.recursive(
+    leaves,
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(KEYWORDS.split()), inner, max_size=5)
+    ),
+    max_leaves=25,
+)
+schemas = st.dictionaries(st.sampled_from(KEYWORDS.split()), values, max_size=6)
+
+
+@given(schemas, st.dictionaries(st.sampled_from("abx"), values), st.sampled_from(["openclaw", "mcp"]))
+@settings(max_examples=200, deadline=None)
+def test_any_schema_and_any_arguments_give_a_verdict(
+    schema: dict[str, Any], arguments: dict[str, Any], source: Source
+) -> None:
+    tool = make("any", source=source, parameters=schema)
+
+    refused = refuse_arguments(tool, arguments)
+
+    assert refused is None or refused.code == "invalid_arguments"
+    assert len(describe_exec(Catalog([tool]))) < 5_000

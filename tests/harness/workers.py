@@ -1,0 +1,90 @@
+"""Scenarios against a real supervisor: each runs in a loop of its own, bounded, and leaves no task."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from codemode_runtime import wire
+from codemode_runtime.shapes import Limits, Lookup, Settlement
+from codemode_runtime.wire import Outcome
+
+from codemode.workers.supervisor import Supervisor, SupervisorSettings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from codemode.workers.worker import Worker
+
+T = TypeVar("T")
+ROGUE = "tests.workers.rogue_zygote"
+BUDGET_MS = 20_000
+
+
+@dataclass
+class Offering:
+    """A run descriptor of given answers. `asked` lists the lookups that reached the host."""
+
+    answers: dict[tuple[Lookup, str], bytes] = field(default_factory=dict[tuple[Lookup, str], bytes])
+    offer: wire.Offer = field(default_factory=wire.Offer)
+    asked: list[tuple[Lookup, str]] = field(default_factory=list[tuple[Lookup, str]])
+
+    def lookup(self, kind: Lookup, key: str) -> bytes | None:
+        self.asked.append((kind, key))
+        return self.answers.get((kind, key))
+
+
+def run(scenario: Callable[[], Coroutine[Any, Any, T]], seconds: float = 60) -> T:
+    async def bounded() -> T:
+        result = await asyncio.wait_for(scenario(), seconds)
+        assert asyncio.all_tasks() == {asyncio.current_task()}, "tasks were left behind"
+        return result
+
+    return asyncio.run(bounded())
+
+
+@asynccontextmanager
+async def supervisor(**settings: Any) -> AsyncGenerator[Supervisor]:
+    """One worker warm, unless told otherwise."""
+    given: dict[str, Any] = {"warm": 1, **settings}
+    async with Supervisor(SupervisorSettings(**given)) as started:
+        yield started
+
+
+async def start(
+    worker: Worker,
+    program: str,
+    *,
+    language: wire.Language = "javascript",
+    limits: Limits | None = None,
+    budget_ms: int = BUDGET_MS,
+    descriptor: Offering | None = None,
+) -> Outcome:
+    return await worker.start(program, language, limits or Limits(), budget_ms, descriptor or Offering())
+
+
+async def value_of(found: Supervisor, program: str, **options: Any) -> Any:
+    """The value of a program that makes no calls, run in a worker of its own."""
+    flavour = options.get("language", "javascript")
+    with await found.lease(flavour=flavour) as worker:
+        outcome = await start(worker, program, **options)
+    assert isinstance(outcome, wire.Done), outcome
+    return wire.decode_value(outcome.result.value)
+
+
+def calls_in(outcome: Outcome) -> list[wire.Call]:
+    assert isinstance(outcome, wire.Idle), outcome
+    return [message for message in outcome.messages if isinstance(message, wire.Call)]
+
+
+def answers(outcome: Outcome, json: bytes = b"null") -> list[Settlement]:
+    return [Settlement(call.id, json) for call in calls_in(outcome)]
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Lets the loop run until something is so; the scenario's own bound ends it if it never is."""
+    while not condition():  # noqa: ASYNC110 - what is waited for are processes, and they set no events here
+        await asyncio.sleep(0.001)

@@ -1,0 +1,85 @@
+"""What importing a plane brings in, seen in a fresh interpreter."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+# Each loads a framework of the user's choice, with whatever that loads; nothing of ours imports them.
+FRAMEWORKS = tuple(f"codemode.adapters.{name}" for name in ("langchain", "openai_agents", "pydantic_ai"))
+# Imports the package and then everything in it, and prints what is loaded after each of the two.
+PROGRAM = """
+import importlib, pkgutil, sys
+package = importlib.import_module(sys.argv[1])
+print(*sys.modules)
+for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+    if not found.name.endswith("__main__") and found.name not in sys.argv[2:]:
+        importlib.import_module(found.name)
+print(*sys.modules)
+"""
+
+
+def loaded_by(package: str) -> tuple[set[str], set[str]]:
+    """The modules after importing the package, and after importing each of its modules too."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, package, *FRAMEWORKS],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stderr == ""
+    alone, whole = done.stdout.splitlines()
+    return set(alone.split()), set(whole.split())
+
+
+@pytest.mark.guarantee("planes-are-separate")
+@pytest.mark.parametrize(
+    ("package", "others"),
+    [
+        ("codemode_runtime", {"codemode", "codemode_snapshots"}),
+        ("codemode_snapshots", {"codemode", "codemode_runtime"}),
+    ],
+)
+def test_a_lower_plane_loads_nothing_of_the_others(package: str, others: set[str]) -> None:
+    alone, whole = loaded_by(package)
+    assert package in alone
+    assert {name.split(".")[0] for name in whole} & others == set()
+
+
+@pytest.mark.guarantee("host-stays-light")
+def test_importing_codemode_loads_no_engine_no_parser_and_no_compressor() -> None:
+    alone, whole = loaded_by("codemode")
+    heavy = {
+        "wasmtime",
+        "tree_sitter",
+        "tree_sitter_javascript",
+        "tree_sitter_typescript",
+        "quickjs_rs",
+        "zstandard",
+    }
+    assert "codemode" in alone
+    assert whole & {*heavy, *FRAMEWORKS} == set()
+
+
+def test_what_the_host_imports_from_the_runtime_is_what_the_architecture_says() -> None:
+    project = Path(__file__).parents[1]
+    imported = {name for path in (project / "codemode").rglob("*.py") for name in runtime_modules_of(path)}
+    page = (project / "ARCHITECTURE.md").read_text()
+    (said,) = re.findall(r"only what has no WebAssembly in it: (.*?)\.\s", page, re.DOTALL)
+    assert re.findall(r"`([\w.]+)`", said) == sorted(imported)
+
+
+def runtime_modules_of(path: Path) -> Iterator[str]:
+    for found in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(found, ast.ImportFrom) or found.module is None:
+            continue
+        package, _, module = found.module.partition(".")
+        if package == "codemode_runtime":
+            yield from [module] if module else [alias.name for alias in found.names]

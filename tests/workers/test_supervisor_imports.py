@@ -1,0 +1,47 @@
+"""What each process loads: a host nothing of WebAssembly or parsers, a worker not the control plane."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.harness.workers import run, supervisor, value_of
+
+pytestmark = pytest.mark.usefixtures("leaves_nothing")
+
+FOREIGN_TO_HOSTS = {"wasmtime", "tree_sitter", "tree_sitter_typescript", "zstandard", "quickjs_rs"}
+
+
+def test_the_host_loads_neither_wasmtime_nor_a_parser() -> None:
+    script = (
+        "import sys, codemode.workers.supervisor; print(*{name.partition('.')[0] for name in sys.modules})"
+    )
+    path = f"import sys; sys.path[:] = {sys.path!r};"
+    loaded = subprocess.run([sys.executable, "-c", path + script], capture_output=True, check=True, text=True)
+    assert FOREIGN_TO_HOSTS & set(loaded.stdout.split()) == set()
+
+
+@pytest.mark.guarantee("typescript-works")
+@pytest.mark.parametrize(
+    ("flavour", "absent", "present"),
+    [
+        (
+            "javascript",
+            {"codemode", "tree_sitter_typescript", "quickjs_rs"},
+            {"wasmtime", "tree_sitter_javascript"},
+        ),
+        ("typescript", {"codemode", "quickjs_rs"}, {"wasmtime", "tree_sitter_typescript"}),
+    ],
+)
+def test_a_worker_loads_what_its_flavour_needs_and_no_more(
+    flavour: str, absent: set[str], present: set[str]
+) -> None:
+    async def scenario() -> None:
+        async with supervisor(entry="tests.workers.telling_zygote") as found:
+            loaded = set(await value_of(found, "modules", language=flavour))
+        assert loaded & absent == set()
+        assert loaded & present == present
+
+    run(scenario)
