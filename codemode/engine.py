@@ -30,16 +30,16 @@ from codemode.health import Doctor, Health
 from codemode.mcp.bridge import McpBridge
 from codemode.policy import read_allow
 from codemode.runs.admission import Admission
-from codemode.runs.approvals import Decisions
-from codemode.runs.caller_task import to_the_end
-from codemode.runs.host_work import NestedWork
-from codemode.runs.known_runs import LiveRuns
+from codemode.runs.approvals import Approvals
+from codemode.runs.caller_task import finish_despite_cancel
+from codemode.runs.host_work import HostWork
+from codemode.runs.known_runs import KnownRuns
 from codemode.runs.leg import Leg, Services
 from codemode.runs.meter import RunMeter, Tally
 from codemode.runs.questions import Questions
-from codemode.runs.resume import Resumption
+from codemode.runs.resume import Resumer
 from codemode.runs.run import Run, new_run_id
-from codemode.runs.stored_runs import Suspensions, store_limits
+from codemode.runs.stored_runs import StoredRuns, store_limits
 from codemode.runs.trajectory_archive import Trajectories
 from codemode.surface import PreparedRun, bound_to, surface_of
 from codemode.tools import CallContext, as_tools
@@ -97,16 +97,16 @@ class Engine:
                 self.register_namespace(plugin_id, namespace)
         self._tally = Tally()
         self._supervisor = Supervisor(SupervisorSettings.of(self.config, self.settings))
-        self._suspensions = Suspensions(store, store_limits(self.config, self.settings), store_key)
-        nested = NestedWork(self.config, self._hub, self._suspensions, questions)
-        self._traces = Trajectories(self._supervisor, self._suspensions, Recording(redact))
+        self._stored = StoredRuns(store, store_limits(self.config, self.settings), store_key)
+        nested = HostWork(self.config, self._hub, self._stored, questions)
+        self._traces = Trajectories(self._supervisor, self._stored, Recording(redact))
         self._services = Services(
-            self.config, self._supervisor, self._suspensions, nested, self._hub, self._traces
+            self.config, self._supervisor, self._stored, nested, self._hub, self._traces
         )
-        self._resumption = Resumption(self._services, self._admission, self._tally)
-        self._runs = LiveRuns(self._services, self._admission, self._tally)
-        self._decisions = Decisions(self._runs, self._resumption, self._services)
-        self._doctor = Doctor(self._supervisor, self._suspensions, self._mcp)
+        self._resumer = Resumer(self._services, self._admission, self._tally)
+        self._runs = KnownRuns(self._services, self._admission, self._tally)
+        self._approvals = Approvals(self._runs, self._resumer, self._services)
+        self._doctor = Doctor(self._supervisor, self._stored, self._mcp)
         self._start_failure: Failed | None = None
         self._expiry: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
@@ -129,11 +129,11 @@ class Engine:
             raise RuntimeError("An engine is started once. Make a new one.")
         self._loop = asyncio.get_running_loop()
         try:
-            for stone in await self._suspensions.open():
+            for stone in await self._stored.open():
                 _log.warning("run %s was being resumed when its engine died; it is gone", stone.run_id)
             self._start_failure, _ = await asyncio.gather(self._start_workers(), self._mcp.open())
         except BaseException:  # cancelled, most likely: nobody will close what is half open
-            await to_the_end(self._shut())
+            await finish_despite_cancel(self._shut())
             raise
         self._expiry = asyncio.create_task(self._runs.expire_for_ever(), name="codemode expiry")
         self._is_open = True
@@ -158,20 +158,20 @@ class Engine:
                 return
             self._is_open = False
             self._closing = asyncio.create_task(self._shut(), name="codemode close")
-        if await to_the_end(self._closing):
+        if await finish_despite_cancel(self._closing):
             raise asyncio.CancelledError
 
     async def _shut(self) -> None:
         if self._expiry is not None:
             self._expiry.cancel()
             await asyncio.gather(self._expiry, return_exceptions=True)
-        await self._decisions.settle()
+        await self._approvals.settle()
         await self._runs.close("the engine was closed")
         await self._mcp.close()
         await self._supervisor.close()
         with contextlib.suppress(StoreUnavailable):
-            await self._suspensions.give_up()
-        await self._suspensions.close()
+            await self._stored.give_up()
+        await self._stored.close()
         self._hub.close()
 
     def _unready(self) -> Failed | None:
@@ -249,7 +249,7 @@ class Engine:
         run.host_context, run.variables = context, contextvars.copy_context()
         run.provider, run.model, run.allow = provider, model, allowed
         try:
-            self._admission.furnish(run)
+            self._admission.add_namespaces(run)
             program = await self._admission.ask_hooks(run, program)
         except InputRefused as refused:
             return self._refuse(refused.code, str(refused))
@@ -257,7 +257,7 @@ class Engine:
             return unready
         run.program, run.language = program.program, program.language
         meter = run.require_meter()
-        meter.see_surface(("exec", "wait"), run.environment.facts, run.environment.tokens_saved)
+        meter.record_surface(("exec", "wait"), run.environment.facts, run.environment.tokens_saved)
         meter.begin_leg("exec")
         self._runs.add(run)
         self._traces.start(run, tool_call)
@@ -293,7 +293,7 @@ class Engine:
             self._tally.add("results", run.code)
             return run
         run.trace.begin_leg(tool_call)
-        return self._traces.end_leg(run, await self._runs.lead(run, self._resumption.resume(run)))
+        return self._traces.end_leg(run, await self._runs.lead(run, self._resumer.resume(run)))
 
     def _refuse(self, code: ErrorCode, text: str) -> Failed:
         self._tally.add("results", code)
@@ -311,7 +311,7 @@ class Engine:
         agent_run: str = _NONE,
     ) -> bool:
         """Lets the call go on; its result comes with `wait`. False if nothing asks for this approval."""
-        return await self._decisions.decide(run_id, approval_id, Decision(True), (agent, session, agent_run))
+        return await self._approvals.decide(run_id, approval_id, Decision(True), (agent, session, agent_run))
 
     async def deny(
         self,
@@ -324,7 +324,7 @@ class Engine:
         agent_run: str = _NONE,
     ) -> bool:
         refused = Decision(False, reason)
-        return await self._decisions.decide(run_id, approval_id, refused, (agent, session, agent_run))
+        return await self._approvals.decide(run_id, approval_id, refused, (agent, session, agent_run))
 
     async def abort(
         self, run_id: str, *, session: str = "default", agent: str = "main", agent_run: str = _NONE
@@ -372,7 +372,7 @@ class Engine:
 
     async def runs(self, session: str | None = None) -> list[dict[str, Any]]:
         """The suspended runs, oldest first: of one session, or all."""
-        return [describe_run(meta) for meta in await self._suspensions.runs(session)]
+        return [describe_run(meta) for meta in await self._stored.runs(session)]
 
     def events(self, run_id: str | None = None) -> Subscription:
         """What happens from now on, in one run or in all."""

@@ -21,7 +21,7 @@ from codemode.contract.results import Failed
 from codemode.executor import Executor
 from codemode.mcp.bridge import McpBridge
 from codemode.runs.environment import Environment
-from codemode.runs.stored_runs import Suspensions
+from codemode.runs.stored_runs import StoredRuns
 from codemode.workers.errors import QueueFull, SupervisorError
 from codemode.workers.supervisor import Supervisor, SupervisorStats
 
@@ -32,7 +32,7 @@ _PROBE_MS = 1_000
 _WHO = Scope("-", "-health", "-", "-")
 
 
-class Check(Struct, frozen=True):
+class HealthCheck(Struct, frozen=True):
     """One part of the engine. A reason for everything that is not healthy."""
 
     name: str
@@ -54,15 +54,15 @@ class Health(dict[str, Any]):
 class Doctor:
     """Of one engine."""
 
-    def __init__(self, supervisor: Supervisor, suspensions: Suspensions, mcp: McpBridge) -> None:
+    def __init__(self, supervisor: Supervisor, stored: StoredRuns, mcp: McpBridge) -> None:
         self._supervisor = supervisor
-        self._suspensions = suspensions
+        self._stored = stored
         self._mcp = mcp
 
     def look(self, state: Callable[[], tuple[bool, Failed | None]]) -> Health:
         """What is known without asking anybody. `state`: whether the engine is open, and what stopped it."""
         blocked = _blocked(*state())
-        known = [blocked or Check("workers"), *self._common()]
+        known = [blocked or HealthCheck("workers"), *self._common()]
 
         async def probe() -> Health:
             if _blocked(*state()) is not None:  # now, which may be long after it was asked for
@@ -73,11 +73,11 @@ class Doctor:
 
         return Health(self._report(known), probe)
 
-    def _common(self) -> list[Check]:
+    def _common(self) -> list[HealthCheck]:
         is_off = self._supervisor.settings.confinement == "off"
         return [_confinement(self._supervisor.stats(), is_off), *_servers(self._mcp)]
 
-    def _report(self, checks: list[Check]) -> dict[str, Any]:
+    def _report(self, checks: list[HealthCheck]) -> dict[str, Any]:
         worst = max(checks, key=lambda check: _ORDER.index(check.status)).status
         found: dict[str, Any] = {
             "status": worst,
@@ -87,7 +87,7 @@ class Doctor:
         servers = self._mcp.health()
         return found | {"mcp": servers} if servers else found
 
-    async def _probe_workers(self) -> Check:
+    async def _probe_workers(self) -> HealthCheck:
         """A program of its own, through the queue that every run goes through."""
         catalog = Catalog(())
         environment = Environment(catalog, Executor(catalog))
@@ -97,44 +97,44 @@ class Doctor:
                 with await self._supervisor.lease(session=_WHO.session) as worker:
                     outcome = await worker.start("return 6 * 7", "javascript", limits, _PROBE_MS, environment)
         except TimeoutError:
-            return Check("workers", "degraded", f"no worker was free within {_PATIENCE_SECONDS:g} s")
+            return HealthCheck("workers", "degraded", f"no worker was free within {_PATIENCE_SECONDS:g} s")
         except QueueFull as error:
-            return Check("workers", "degraded", str(error))
+            return HealthCheck("workers", "degraded", str(error))
         except SupervisorError as error:
-            return Check("workers", "unavailable", str(error))
+            return HealthCheck("workers", "unavailable", str(error))
         if isinstance(outcome, wire.Done) and bytes(outcome.result.value) == b"42":
-            return Check("workers")
-        return Check("workers", "unavailable", "a worker did not run a program as it should")
+            return HealthCheck("workers")
+        return HealthCheck("workers", "unavailable", "a worker did not run a program as it should")
 
-    async def _probe_store(self) -> Check:
+    async def _probe_store(self) -> HealthCheck:
         run_id = f"probe_{time.time_ns():x}"
         try:
-            await self._suspensions.save("probe", run_id, _WHO, _PROBE_MS, b"", b"", None)
-            await self._suspensions.end(run_id, leave=None)
+            await self._stored.save("probe", run_id, _WHO, _PROBE_MS, b"", b"", None)
+            await self._stored.end(run_id, leave=None)
         except StoreFull as error:
-            return Check("store", "degraded", f"no room for another suspended run: {error}")
+            return HealthCheck("store", "degraded", f"no room for another suspended run: {error}")
         except SnapshotError as error:
-            return Check("store", "degraded", f"no run can be suspended: {error}")
-        return Check("store")
+            return HealthCheck("store", "degraded", f"no run can be suspended: {error}")
+        return HealthCheck("store")
 
 
-def _blocked(is_open: bool, start_failure: Failed | None) -> Check | None:
+def _blocked(is_open: bool, start_failure: Failed | None) -> HealthCheck | None:
     if not is_open:
-        return Check("workers", "unavailable", "the engine is not started")
-    return None if start_failure is None else Check("workers", "unavailable", start_failure.error)
+        return HealthCheck("workers", "unavailable", "the engine is not started")
+    return None if start_failure is None else HealthCheck("workers", "unavailable", start_failure.error)
 
 
-def _confinement(workers: SupervisorStats, is_off: bool) -> Check:
+def _confinement(workers: SupervisorStats, is_off: bool) -> HealthCheck:
     """A layer that is missing is a degradation to be seen, not a failure."""
     if is_off:  # workers then report next to nothing, and all of that is active
-        return Check("confinement", "degraded", 'switched off by the setting confinement: "off"')
+        return HealthCheck("confinement", "degraded", 'switched off by the setting confinement: "off"')
     missing = [f"{layer.name}: {layer.detail}" for layer in workers.confinement if layer.status != "active"]
-    return Check("confinement", "degraded" if missing else "healthy", "; ".join(missing))
+    return HealthCheck("confinement", "degraded" if missing else "healthy", "; ".join(missing))
 
 
-def _servers(mcp: McpBridge) -> list[Check]:
+def _servers(mcp: McpBridge) -> list[HealthCheck]:
     """One that cannot be reached degrades the engine; it never makes it unavailable."""
     return [
-        Check(f"MCP server {one['server']}", "degraded" if one["reason"] else "healthy", one["reason"])
+        HealthCheck(f"MCP server {one['server']}", "degraded" if one["reason"] else "healthy", one["reason"])
         for one in mcp.health()
     ]

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 _ENOUGH = 0.6  # of 1 for equal names; "fetch" and "batch" have exactly this much in common
 _PLAUSIBLE = 0.25
 _SHORTLIST = 24
-_LONGEST_NAME = 128
+_MAX_NAME = 128
 
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
@@ -35,7 +35,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def _fold(name: str) -> str:
     """With marks at both ends, so that the first and the last letter count more."""
-    return f"^{name[:_LONGEST_NAME].lower().replace('_', '').replace('-', '')}$"
+    return f"^{name[:_MAX_NAME].lower().replace('_', '').replace('-', '')}$"
 
 
 def _likeness(wanted: str, candidate: str) -> float:

@@ -20,7 +20,7 @@ import msgspec
 
 import codemode
 from codemode.config import settings
-from codemode.config.rules import Flag, Number, OneOf, Rule, SomeOf
+from codemode.config.rules import FieldRule, Flag, Number, OneOf, SomeOf
 from codemode.contract import events
 from codemode.contract.error_codes import ERRORS
 
@@ -101,7 +101,7 @@ def render() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _table(defaults: msgspec.Struct, rules: Mapping[str, Rule], words: Mapping[str, str]) -> str:
+def _table(defaults: msgspec.Struct, rules: Mapping[str, FieldRule], words: Mapping[str, str]) -> str:
     values = msgspec.to_builtins(defaults)
     rows = ["| field | default | allowed | meaning |", "|---|---|---|---|"]
     for name, rule in rules.items():
@@ -110,7 +110,7 @@ def _table(defaults: msgspec.Struct, rules: Mapping[str, Rule], words: Mapping[s
     return "\n".join(rows)
 
 
-def _allowed(rule: Rule) -> str:
+def _allowed(rule: FieldRule) -> str:
     match rule:
         case Flag():
             return "true, false"

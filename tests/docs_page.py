@@ -37,7 +37,7 @@ _BLOCK = re.compile(
 _PRINTED = re.compile(r"\n\s*```(?:text|json)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _RUN = ("python", "js", "ts", "console")
 _LANGUAGES = {"js": "javascript", "ts": "typescript"}
-_MOST_LEGS = 50
+_MAX_LEGS = 50
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Page:
             engine = self.names["engine"] = Engine()
             await engine.start()
         result = await engine.exec(block.code, _LANGUAGES[block.kind])
-        for _ in range(_MOST_LEGS):
+        for _ in range(_MAX_LEGS):
             if result.status != "waiting":
                 break
             result = await engine.wait(result.run_id)

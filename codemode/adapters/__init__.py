@@ -4,6 +4,6 @@
 other way round, a framework's tools as ours, is codemode/tools/adapters.py.
 """
 
-from codemode.adapters.calling import Answer, ModelTools, prepare_tools
+from codemode.adapters.calling import ModelAnswer, ModelTools, prepare_tools
 
-__all__ = ["Answer", "ModelTools", "prepare_tools"]
+__all__ = ["ModelAnswer", "ModelTools", "prepare_tools"]

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from codemode.config import ConfigError
 from codemode.contract.results import failed
-from codemode.executor import CallRequest, CallResult, Failed, NeedsApproval
+from codemode.executor import CallFailed, CallRequest, CallResult, NeedsApproval
 from codemode.nearest import did_you_mean
 from codemode.surface import PreparedRun, check_payload
 from codemode.tools import CallContext, Tool
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 # What a model needs of the telemetry; the rest is for the host, who has it in events and trajectories.
 _TOLD = ("calls", "lossy")
-_LONGEST_NAME = 120
+_MAX_NAME = 120
 _encode = msgspec.json.encode
 
 
-class Answer(Struct, frozen=True):
+class ModelAnswer(Struct, frozen=True):
     """`value` is JSON; `text` is the same for a model: a string as it is, anything else written as JSON."""
 
     value: Any
@@ -71,15 +71,17 @@ class ModelTools:
         if self.active:
             check_payload(payload)
 
-    async def call(self, name: str, arguments: Mapping[str, Any] | str | None, call_id: str = "") -> Answer:
+    async def call(
+        self, name: str, arguments: Mapping[str, Any] | str | None, call_id: str = ""
+    ) -> ModelAnswer:
         """`arguments` are an object, or the text of one as OpenAI has it. Cancelling it aborts the run."""
         try:
             given = _read(arguments)
         except ValueError as problem:
-            return self._refuse(f"The arguments of {name[:_LONGEST_NAME]} must be a JSON object: {problem}.")
+            return self._refuse(f"The arguments of {name[:_MAX_NAME]} must be a JSON object: {problem}.")
         tool = self._named.get(name)
         if tool is None:
-            return self._refuse(self._unknown(name[:_LONGEST_NAME]))
+            return self._refuse(self._unknown(name[:_MAX_NAME]))
         if tool.control:
             return _of_result(await tool.run(given, CallContext(call_id=call_id)))
         executor = self.prepared.executor
@@ -88,9 +90,11 @@ class ModelTools:
         request = CallRequest(tool.id, given, call_id, context=self._context, via="host")
         return _of_call(tool, await executor.call(request))
 
-    def _refuse(self, problem: str) -> Answer:
+    def _refuse(self, problem: str) -> ModelAnswer:
         return (
-            _of_result(failed("invalid_input", problem).to_dict()) if self.active else Answer(problem, True)
+            _of_result(failed("invalid_input", problem).to_dict())
+            if self.active
+            else ModelAnswer(problem, True)
         )
 
     def _unknown(self, name: str) -> str:
@@ -124,18 +128,18 @@ def _read(arguments: Mapping[str, Any] | str | None) -> dict[str, Any]:
     return dict(cast("Mapping[str, Any]", found))
 
 
-def _of_result(result: Mapping[str, Any]) -> Answer:
+def _of_result(result: Mapping[str, Any]) -> ModelAnswer:
     telemetry = cast("Mapping[str, Any]", result["telemetry"])
     told = {key: telemetry[key] for key in _TOLD if telemetry.get(key)}
-    return Answer({**result, "telemetry": {"calls": [], **told}}, result["status"] == "failed")
+    return ModelAnswer({**result, "telemetry": {"calls": [], **told}}, result["status"] == "failed")
 
 
-def _of_call(tool: Tool, ended: CallResult) -> Answer:
+def _of_call(tool: Tool, ended: CallResult) -> ModelAnswer:
     match ended:
-        case Failed():
-            return Answer(f"{ended.name}: {ended.message}", True)
+        case CallFailed():
+            return ModelAnswer(f"{ended.name}: {ended.message}", True)
         case NeedsApproval():
             # Only a program can wait: here the engine's `approve` handler is the one who can say yes.
-            return Answer(f"{tool.name} needs an approval, and nobody is there to give it.", True)
+            return ModelAnswer(f"{tool.name} needs an approval, and nobody is there to give it.", True)
         case _:
-            return Answer(ended.value)
+            return ModelAnswer(ended.value)

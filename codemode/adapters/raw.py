@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from codemode.adapters.calling import Answer, ModelTools
+from codemode.adapters.calling import ModelAnswer, ModelTools
 from codemode.adapters.raw_shapes import SHAPES, RawProvider, Turn
 from codemode.surface import render_tools
 
@@ -86,10 +86,10 @@ async def converse(
 
 
 async def _answer(tools: ModelTools, turn: Turn, provider: RawProvider) -> list[Message]:
-    async def answer(at: int) -> Answer:
+    async def answer(at: int) -> ModelAnswer:
         call = turn.calls[at]
         if turn.is_cut_off and at == len(turn.calls) - 1:
-            return Answer(_CUT_OFF, is_error=True)
+            return ModelAnswer(_CUT_OFF, is_error=True)
         return await tools.call(call.name, call.arguments, call.id)
 
     answers = await asyncio.gather(*(answer(at) for at in range(len(turn.calls))))

@@ -10,13 +10,13 @@ from typing import Any, Literal, cast
 
 from msgspec import Struct
 
-from codemode.adapters.calling import Answer
+from codemode.adapters.calling import ModelAnswer
 
 RawProvider = Literal["anthropic", "openai", "openai-responses"]
 Item = dict[str, Any]
 
 
-class Call(Struct, frozen=True):
+class ModelCall(Struct, frozen=True):
     id: str
     name: str
     arguments: Mapping[str, Any] | str | None
@@ -26,7 +26,7 @@ class Turn(Struct, frozen=True):
     """One response: `said` is what belongs into the history, as it came."""
 
     said: list[Item]
-    calls: list[Call]
+    calls: list[ModelCall]
     is_cut_off: bool = False
 
 
@@ -34,7 +34,7 @@ class Shape(Struct, frozen=True):
     provider: RawProvider
     history: str  # the request's key for it
     reader: Callable[[Mapping[str, Any]], Turn]
-    write: Callable[[Sequence[tuple[Call, Answer]]], list[Item]]
+    write: Callable[[Sequence[tuple[ModelCall, ModelAnswer]]], list[Item]]
 
     def read(self, response: Mapping[str, Any]) -> Turn:
         """Raises ValueError and nothing else for what is no response of this provider."""
@@ -53,13 +53,13 @@ class Shape(Struct, frozen=True):
 def _read_anthropic(response: Mapping[str, Any]) -> Turn:
     content = _list(response["content"])
     used = [block for block in content if block.get("type") == "tool_use"]
-    calls = [Call(block["id"], block["name"], block["input"]) for block in used]
+    calls = [ModelCall(block["id"], block["name"], block["input"]) for block in used]
     # an assistant message without content is refused, so an empty one is left out of the history
     said = [{"role": "assistant", "content": content}] if content else []
     return Turn(said, calls, response.get("stop_reason") == "max_tokens")
 
 
-def _write_anthropic(answered: Sequence[tuple[Call, Answer]]) -> list[Item]:
+def _write_anthropic(answered: Sequence[tuple[ModelCall, ModelAnswer]]) -> list[Item]:
     results = [
         {"type": "tool_result", "tool_use_id": call.id, "content": answer.text, "is_error": answer.is_error}
         for call, answer in answered
@@ -72,25 +72,25 @@ def _read_openai(response: Mapping[str, Any]) -> Turn:
     message = cast("Item", choice["message"])
     called = cast("list[Item]", message.get("tool_calls") or [])
     calls = [
-        Call(call["id"], call["function"]["name"], call["function"]["arguments"])
+        ModelCall(call["id"], call["function"]["name"], call["function"]["arguments"])
         for call in called
         if call.get("type", "function") == "function"
     ]
     return Turn([message], calls, choice.get("finish_reason") == "length")
 
 
-def _write_openai(answered: Sequence[tuple[Call, Answer]]) -> list[Item]:
+def _write_openai(answered: Sequence[tuple[ModelCall, ModelAnswer]]) -> list[Item]:
     return [{"role": "tool", "tool_call_id": call.id, "content": answer.text} for call, answer in answered]
 
 
 def _read_openai_responses(response: Mapping[str, Any]) -> Turn:
     output = _list(response["output"])
     called = [item for item in output if item.get("type") == "function_call"]
-    calls = [Call(item["call_id"], item["name"], item["arguments"]) for item in called]
+    calls = [ModelCall(item["call_id"], item["name"], item["arguments"]) for item in called]
     return Turn(output, calls, response.get("status") == "incomplete")
 
 
-def _write_openai_responses(answered: Sequence[tuple[Call, Answer]]) -> list[Item]:
+def _write_openai_responses(answered: Sequence[tuple[ModelCall, ModelAnswer]]) -> list[Item]:
     return [
         {"type": "function_call_output", "call_id": call.id, "output": answer.text}
         for call, answer in answered

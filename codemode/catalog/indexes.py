@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from codemode.catalog.search import SearchIndex
 from codemode.tools import Tool
 
-_KEPT = 8
+_MAX_KEPT = 8
 
 _lock = threading.Lock()
 # The key holds the tools, so no address in it can be used again by another tool.
@@ -31,6 +31,6 @@ def index_of(tools: Sequence[Tool]) -> SearchIndex:
     built = SearchIndex(key)
     with _lock:
         _kept[key] = built
-        while len(_kept) > _KEPT:
+        while len(_kept) > _MAX_KEPT:
             _kept.popitem(last=False)
     return built

@@ -23,8 +23,8 @@ _NAME, _OWNER, _LABEL, _DESCRIPTION, _PARAMETERS = 3.0, 1.5, 2.5, 1.5, 0.6
 _FILLER = 0.1
 _EXACT_NAME = 1_000.0  # above any sum of terms
 # Nobody reads on; a server's megabyte of description must not outweigh the rest or stall the build.
-_LONGEST_TEXT = 2_000
-_MOST_PARAMETERS = 64
+_MAX_TEXT = 2_000
+_MAX_PARAMETERS = 64
 _QUERY = 1_000
 _MARGIN = 1e-9
 
@@ -106,7 +106,7 @@ def _weigh(tool: Tool) -> dict[str, float]:
         (_NAME, [*name_terms, *terms(joined(tool.name))]),
         (_OWNER, terms(tool.owner)),
         (_LABEL, terms(tool.label) if tool.label else ()),
-        (_DESCRIPTION, terms(tool.description[:_LONGEST_TEXT])),
+        (_DESCRIPTION, terms(tool.description[:_MAX_TEXT])),
         (_PARAMETERS, _parameter_terms(tool.parameters)),
     ):
         for term in dict.fromkeys(own):  # saying a word often does not make a tool better
@@ -124,9 +124,9 @@ def _parameter_terms(parameters: dict[str, Any]) -> list[str]:
     if not isinstance(properties, dict):
         return []
     found: list[str] = []
-    for name, schema in list(cast("dict[str, Any]", properties).items())[:_MOST_PARAMETERS]:
+    for name, schema in list(cast("dict[str, Any]", properties).items())[:_MAX_PARAMETERS]:
         found += terms(name)
         description = cast("dict[str, Any]", schema).get("description") if isinstance(schema, dict) else None
         if isinstance(description, str):
-            found += terms(description[:_LONGEST_TEXT])
+            found += terms(description[:_MAX_TEXT])
     return found

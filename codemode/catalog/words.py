@@ -10,7 +10,7 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W_]+")
 # Scripts written without spaces: two neighbouring characters are the nearest thing to a word.
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\u0e00-\u0e7f]")
-_LONGEST_WORD = 40
+_MAX_WORD = 40
 
 _ENDINGS = ("ization", "isation", "ing", "ion", "ed", "er", "or")
 _NO_PLURALS = frozenset(("news", "lens", "canvas", "alias", "series", "always"))
@@ -37,10 +37,10 @@ def _words(text: str) -> list[str]:
 def _stems(word: str) -> tuple[str, ...]:
     """A run of letters and digits as stems; the words of a catalog repeat, so most are looked up."""
     if word.isascii() and (word.islower() or word.isdigit()):
-        return (stem(word[:_LONGEST_WORD]),)
+        return (stem(word[:_MAX_WORD]),)
     parts: list[str] = []
     for part in _CAMEL.split(word):
-        folded = part.casefold()[:_LONGEST_WORD]
+        folded = part.casefold()[:_MAX_WORD]
         if _UNSPACED.search(folded):
             parts += [folded[at : at + 2] for at in range(max(len(folded) - 1, 1))]
         elif folded:

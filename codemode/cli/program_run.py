@@ -10,8 +10,8 @@ from codemode.cli.engine_options import engine_arguments
 from codemode.cli.engine_session import explained, on_stderr, open_engine
 from codemode.cli.errors import CommandError
 from codemode.cli.run_driver import Driver
-from codemode.cli.terminal.interrupt import Stop, run_until_stopped
-from codemode.cli.terminal.questions import Questions
+from codemode.cli.terminal.interrupt import Interrupt, run_until_stopped
+from codemode.cli.terminal.questions import TerminalQuestions
 from codemode.cli.terminal.reporting import report
 from codemode.cli.terminal.screen import Screen
 from codemode.contract.results import CodeModeResult
@@ -27,11 +27,11 @@ def run_program(options: argparse.Namespace, work: Work, run_id: str = "") -> in
     with on_stderr(screen):
         with explained():
             arguments = engine_arguments(options)
-        questions = Questions(screen)
+        questions = TerminalQuestions(screen)
         arguments |= {"approve": questions.note, "redact": not options.values}
         arguments["settings"] = {"warmWorkers": 1, **arguments["settings"]}  # there is one run
 
-        async def main(stop: Stop) -> int:
+        async def main(stop: Interrupt) -> int:
             async with open_engine(arguments, screen) as engine:
                 scope = await find_scope(engine, options, run_id)
                 driver = Driver(

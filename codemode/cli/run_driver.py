@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
-from codemode.cli.terminal.approvals import Asked, open_approvals
-from codemode.cli.terminal.interrupt import Stop
+from codemode.cli.terminal.approvals import OpenApproval, open_approvals
+from codemode.cli.terminal.interrupt import Interrupt
 from codemode.cli.terminal.leg_watch import LegWatch, call_ids
 from codemode.cli.terminal.live_tree import LiveTree
-from codemode.cli.terminal.questions import Questions
+from codemode.cli.terminal.questions import TerminalQuestions
 from codemode.cli.terminal.screen import Screen, escaped
 from codemode.contract.results import CodeModeResult, Output, PendingCall, Waiting
 from codemode.engine import Engine
@@ -34,8 +34,8 @@ class Driver:
         self,
         engine: Engine,
         screen: Screen,
-        stop: Stop,
-        questions: Questions,
+        stop: Interrupt,
+        questions: TerminalQuestions,
         scope: dict[str, Any],
         *,
         prints: bool = True,
@@ -117,14 +117,14 @@ class Driver:
     async def _answer(self, run_id: str, asking: list[PendingCall]) -> bool:
         """With what is recorded of the arguments, in case another process was asked to run the program."""
         recorded = {one.call_id: one.content for one in await open_approvals(self.engine, run_id, self.scope)}
-        asked: list[Asked] = []
+        asked: list[OpenApproval] = []
         for call in asking:
             assert call.approval is not None
             known, tool = recorded.get(call.id, ""), escaped(call.tool or "")
-            asked.append(Asked(call.id, call.approval.id, tool, known, call.approval.summary))
+            asked.append(OpenApproval(call.id, call.approval.id, tool, known, call.approval.summary))
         return await self._decide(run_id, asked)
 
-    async def _decide(self, run_id: str, asked: list[Asked]) -> bool:
+    async def _decide(self, run_id: str, asked: list[OpenApproval]) -> bool:
         """False if one of them was not answered."""
         for one in asked:
             answer = await self._questions.ask(one)

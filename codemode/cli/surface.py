@@ -41,7 +41,7 @@ _LIST_NAMESPACES = (
 )
 
 
-class Surface:
+class GuestSurface:
     """Of a catalog; `servers` are all that are configured, with tools or without."""
 
     def __init__(
@@ -98,12 +98,12 @@ class Surface:
         return _decode(self._library.api(json.dumps([server, *tool])))
 
 
-async def read_surface(engine: Engine) -> Surface:
+async def read_surface(engine: Engine) -> GuestSurface:
     """Under the engine's policy, with servers connected; whether code mode is on makes no difference."""
     prepared = await engine.prepare()
     tools = prepared.visible if prepared.catalog is None else prepared.catalog.tools
     servers = [server["server"] for server in engine.health().get("mcp", ())]
-    return Surface(tools, servers, await _namespaces(engine))
+    return GuestSurface(tools, servers, await _namespaces(engine))
 
 
 async def _namespaces(engine: Engine) -> dict[str, list[str]]:

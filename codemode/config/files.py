@@ -8,7 +8,7 @@ from typing import Any
 from codemode.config.rules import ConfigError
 from codemode.config.settings import CodeModeConfig, load_config
 
-_LARGEST_FILE = 4 << 20
+_MAX_FILE = 4 << 20
 _JSON_SUFFIXES = (".json", ".json5", ".jsonc")
 
 
@@ -33,13 +33,13 @@ def read_document(path: str | os.PathLike[str]) -> Any:
 def _read_text(file: str) -> str:
     try:
         with open(file, "rb") as opened:
-            data = opened.read(_LARGEST_FILE + 1)
+            data = opened.read(_MAX_FILE + 1)
     except OSError as error:
         raise ConfigError(file, f"cannot be read: {error.strerror or error}.") from None
     except ValueError as error:  # a name that no file can have
         raise ConfigError(file, f"cannot be read: {error}.") from None
-    if len(data) > _LARGEST_FILE:
-        raise ConfigError(file, f"is larger than {_LARGEST_FILE} bytes.")
+    if len(data) > _MAX_FILE:
+        raise ConfigError(file, f"is larger than {_MAX_FILE} bytes.")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -77,11 +77,11 @@ class SomeOf(Struct, frozen=True):
         return tuple(name for name in self.allowed if name in items)
 
 
-class Rule(Protocol):
+class FieldRule(Protocol):
     def read(self, key: str, value: object) -> Any: ...
 
 
-def section_of(document: object, name: str, rules: Mapping[str, Rule]) -> object:
+def section_of(document: object, name: str, rules: Mapping[str, FieldRule]) -> object:
     """`tools.<name>` of a host's document; whatever is no document is the section itself.
 
     Other sections are not ours to judge, but what was meant for ours must not be lost beside it.
@@ -111,7 +111,7 @@ def _is_said(key: str, sections: Mapping[str, object]) -> bool:
     return False
 
 
-def _takes(rule: Rule, value: object) -> bool:
+def _takes(rule: FieldRule, value: object) -> bool:
     """A host's `mode: "dev"` is not ours."""
     try:
         rule.read("", value)
@@ -120,7 +120,7 @@ def _takes(rule: Rule, value: object) -> bool:
     return True
 
 
-def read_fields(section: str, value: Mapping[Any, Any], rules: Mapping[str, Rule]) -> dict[str, Any]:
+def read_fields(section: str, value: Mapping[Any, Any], rules: Mapping[str, FieldRule]) -> dict[str, Any]:
     """The fields somebody set, checked and clamped, under the names they have in the file."""
     found: dict[str, Any] = {}
     for key, written in value.items():

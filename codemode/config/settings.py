@@ -14,10 +14,10 @@ from msgspec import Struct
 
 from codemode.config.rules import (
     ConfigError,
+    FieldRule,
     Flag,
     Number,
     OneOf,
-    Rule,
     SomeOf,
     read_fields,
     section_of,
@@ -50,7 +50,7 @@ class CodeModeConfig(Struct, frozen=True, kw_only=True, rename="camel"):
         return msgspec.json.decode(msgspec.json.encode(self))
 
 
-_CONFIG_RULES: dict[str, Rule] = {
+_CONFIG_RULES: dict[str, FieldRule] = {
     "enabled": Flag(),
     "runtime": OneOf(("quickjs-wasi",)),
     "mode": OneOf(("only",)),
@@ -81,7 +81,7 @@ class EngineSettings(Struct, frozen=True, kw_only=True, rename="camel"):
         return msgspec.json.decode(msgspec.json.encode(self))
 
 
-_SETTINGS_RULES: dict[str, Rule] = {
+_SETTINGS_RULES: dict[str, FieldRule] = {
     "workerReuse": Number(1, 1_000_000),
     "maxWorkers": Number(1, 1024),
     "warmWorkers": Number(0, 1024),

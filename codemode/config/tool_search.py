@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 import msgspec
 from msgspec import Struct
 
-from codemode.config.rules import ConfigError, Number, OneOf, Rule, read_fields, section_of, shown
+from codemode.config.rules import ConfigError, FieldRule, Number, OneOf, read_fields, section_of, shown
 
 SearchMode = Literal["code", "tools", "directory"]
 Gate = Literal["off", "on", "auto"]
@@ -58,7 +58,7 @@ class _Names(Struct, frozen=True):
         return tuple(cast("str", item).strip() for item in items)
 
 
-_RULES: dict[str, Rule] = {
+_RULES: dict[str, FieldRule] = {
     "enabled": _Gated(),
     "mode": OneOf(("code", "tools", "directory")),
     "fallback": OneOf(("tools", "refuse")),

@@ -14,9 +14,9 @@ from codemode.contract.error_codes import ErrorCode
 from codemode.nearest import nearest
 
 _EXEC_KEYS = ("code", "command", "language")
-_LONGEST_PROGRAM = 1 << 20
+_MAX_PROGRAM = 1 << 20
 _TYPESCRIPT_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[ \t]*(?:ts|mts|typescript)\b", re.IGNORECASE)
-_LONGEST_RUN_ID = 200
+_MAX_RUN_ID = 200
 
 
 class InputRefused(Exception):
@@ -74,8 +74,8 @@ def _program(fields: Mapping[Any, Any]) -> str:
     program = texts.pop()
     if not _is_unicode(program):
         _refuse("the program has half a surrogate pair in it, which is no text; write it as an escape.")
-    if len(program) > _LONGEST_PROGRAM:
-        _refuse(f"the program has {len(program)} characters; at most {_LONGEST_PROGRAM} are allowed.")
+    if len(program) > _MAX_PROGRAM:
+        _refuse(f"the program has {len(program)} characters; at most {_MAX_PROGRAM} are allowed.")
     return program
 
 
@@ -104,7 +104,7 @@ def read_wait(given: object) -> str:
         if extra:
             _refuse(f"wait has no field `{str(extra[0])[:60]}`: it takes runId.")
         given = fields.get("runId")
-    if not isinstance(given, str) or not given.strip() or len(given) > _LONGEST_RUN_ID:
+    if not isinstance(given, str) or not given.strip() or len(given) > _MAX_RUN_ID:
         _refuse("wait needs the runId of a waiting result.")
     return given
 

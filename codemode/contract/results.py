@@ -42,7 +42,7 @@ class JsonOutput(Struct, frozen=True, tag_field="type", tag="json"):
 Output = TextOutput | JsonOutput
 
 
-class Approval(Struct, frozen=True):
+class PendingApproval(Struct, frozen=True):
     id: str
     summary: str
 
@@ -54,7 +54,7 @@ class PendingCall(Struct, frozen=True, rename="camel", omit_defaults=True):
     method: PendingMethod
     elapsed_ms: int
     tool: str | None = None
-    approval: Approval | None = None
+    approval: PendingApproval | None = None
 
 
 class _Result(Struct, frozen=True, rename="camel", tag_field="status"):

@@ -18,7 +18,7 @@ CallStatus = Literal["ok", "error", "pending", "denied", "aborted"]
 SnapshotEventKind = Literal["taken", "stored", "restored", "expired", "dropped"]
 
 _SHOWN_KEYS = 20
-_LONGEST_KEY = 40
+_MAX_KEY = 40
 
 
 class CallRecord(Struct, frozen=True, rename="camel"):
@@ -55,7 +55,7 @@ class SnapshotEvent(Struct, frozen=True):
     us: int = 0
 
 
-class Catalog(Struct, frozen=True):
+class CatalogFacts(Struct, frozen=True):
     size: int
     sources: dict[str, int]
 
@@ -69,7 +69,7 @@ class Telemetry(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults
     snapshot: SnapshotCost | None = None
     snapshot_events: tuple[SnapshotEvent, ...] = ()
     visible_tools: tuple[str, ...] = ()
-    catalog: Catalog | None = None
+    catalog: CatalogFacts | None = None
     counts: dict[str, int] = {}
     called_tools: tuple[str, ...] = ()
     durations_ms: dict[str, float] = {}
@@ -82,7 +82,7 @@ def redact(value: object) -> dict[str, Any]:
     """The shape of an input: its type, its size, and an object's own keys."""
     match value:
         case Mapping():
-            keys = [str(key)[:_LONGEST_KEY] for key in cast("Mapping[object, object]", value)]
+            keys = [str(key)[:_MAX_KEY] for key in cast("Mapping[object, object]", value)]
             shape: dict[str, Any] = {"type": "object", "keys": sorted(keys[:_SHOWN_KEYS])}
             if len(keys) > _SHOWN_KEYS:
                 shape["moreKeys"] = len(keys) - _SHOWN_KEYS

@@ -13,9 +13,9 @@ from codemode.declarations.schema_types import SchemaTypes
 from codemode.declarations.type_words import comment, one_line, quoted
 from codemode.tools import Tool
 
-_LONGEST_TOOL = 12 << 10
-_LONGEST_FILE = 256 << 10
-_LONGEST_DESCRIPTION = 600
+_MAX_TOOL = 12 << 10
+_MAX_FILE = 256 << 10
+_MAX_DESCRIPTION = 600
 
 INDEX_TYPES = """\
 type McpContent =
@@ -71,7 +71,7 @@ def declare_server(identifier: str, name: str, tools: Mapping[str, Tool], method
     for own, tool in tools.items():
         declared = declare_tool(own, tool)
         size += len(declared.encode())
-        if size > _LONGEST_FILE:
+        if size > _MAX_FILE:
             left = len(tools) - len(parts)
             parts.append(
                 f"  // {left} more tools: MCP.{identifier}.$api() names them, $api(name) declares one\n"
@@ -100,10 +100,10 @@ def declare_tool(identifier: str, tool: Tool) -> str:
         bool(tool.parameters.get("required")) or given.startswith("(") or " | " in given.partition("{")[0]
     )
     types = "".join(f"  type {name} = {body};\n" for name, body in aliases.items())
-    told = comment(one_line(tool.description, _LONGEST_DESCRIPTION), "  ")
+    told = comment(one_line(tool.description, _MAX_DESCRIPTION), "  ")
     parameter = f"input{'' if is_needed else '?'}: {given}"
     declared = f"{types}{told}  function {identifier}({parameter}): Promise<{result}>;\n"
-    if len(declared) > _LONGEST_TOOL:
+    if len(declared) > _MAX_TOOL:
         note = comment(one_line(tool.description, 200) + " (types too long: see $api)", "  ")
         return f"{note}  function {identifier}(input: Record<string, unknown>): Promise<unknown>;\n"
     return declared

@@ -10,13 +10,13 @@ import re
 from typing import Any, cast
 
 from codemode.declarations.identifiers import camel_case
-from codemode.declarations.type_words import LONGEST_KEY, comment, key, literal, one_line
+from codemode.declarations.type_words import MAX_KEY, comment, key, literal, one_line
 
-_MOST_NODES = 600
+_MAX_NODES = 600
 _DEEPEST = 16
-_MOST_VALUES = 100
-_MOST_PROPERTIES = 200
-_LONGEST_NOTE = 300
+_MAX_VALUES = 100
+_MAX_PROPERTIES = 200
+_MAX_NOTE = 300
 _SIMPLE = re.compile(r"[A-Za-z_$][\w$]*")
 _PLAIN_TYPES = {
     "string": "string",
@@ -48,7 +48,7 @@ class SchemaTypes:
         self._nodes += 1
         if schema is False:
             return "never"
-        if not isinstance(schema, dict) or self._nodes > _MOST_NODES or depth > _DEEPEST:
+        if not isinstance(schema, dict) or self._nodes > _MAX_NODES or depth > _DEEPEST:
             return "unknown"
         node = cast("Schema", schema)
         parts = [
@@ -92,7 +92,7 @@ class SchemaTypes:
         properties = _named(node.get("properties"))
         required = {name for name in _listed(node.get("required")) if isinstance(name, str)}
         shown = {
-            name: properties[name] for name in list(properties)[:_MOST_PROPERTIES] if len(name) <= LONGEST_KEY
+            name: properties[name] for name in list(properties)[:_MAX_PROPERTIES] if len(name) <= MAX_KEY
         }
         inner = indent + "  "
         lines = [
@@ -103,7 +103,7 @@ class SchemaTypes:
         lines += [
             f"{inner}{key(name)}: unknown;"
             for name in sorted(required - properties.keys())[:20]
-            if len(name) <= LONGEST_KEY
+            if len(name) <= MAX_KEY
         ]
         others = self._others(node, inner, depth, cut=len(shown) < len(properties))
         if not lines:
@@ -142,14 +142,14 @@ class SchemaTypes:
         needed = least if isinstance(least, int) else len(cast("list[Any]", first))
         members = [
             _optional(self.of(item, indent, depth + 1), at >= needed)
-            for at, item in enumerate(cast("list[Any]", first)[:_MOST_VALUES])
+            for at, item in enumerate(cast("list[Any]", first)[:_MAX_VALUES])
         ]
         if isinstance(rest, dict):
             members.append(f"...{_array_of(self.of(cast('Schema', rest), indent, depth + 1))}")
         return f"[{', '.join(members)}]"
 
     def _union(self, given: object, indent: str, depth: int) -> str:
-        members = _listed(given)[:_MOST_VALUES]
+        members = _listed(given)[:_MAX_VALUES]
         return _either([self.of(member, indent, depth + 1) for member in members]) if members else "unknown"
 
     def _reference(self, given: object, depth: int) -> str:
@@ -196,14 +196,14 @@ def _note(schema: object, indent: str) -> str:
     """The doc comment of a property: its description and its default."""
     node = cast("Schema", schema) if isinstance(schema, dict) else {}
     told = node.get("description")
-    words = [one_line(told, _LONGEST_NOTE)] if isinstance(told, str) else []
+    words = [one_line(told, _MAX_NOTE)] if isinstance(told, str) else []
     if "default" in node:
         words.append(f"@default {one_line(literal(node['default']), 80)}")
     return comment(" ".join(words), indent)
 
 
 def _enumeration(values: list[Any]) -> str:
-    if len(values) <= _MOST_VALUES:
+    if len(values) <= _MAX_VALUES:
         return _either([literal(value) for value in values])
     kinds = {str: "string", bool: "boolean", int: "number", float: "number", type(None): "null"}
     return _either([kinds.get(cast("type[Any]", type(value)), "unknown") for value in values])

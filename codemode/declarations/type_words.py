@@ -12,8 +12,8 @@ from typing import Any, cast
 
 from codemode.catalog.names import RESERVED_WORDS
 
-LONGEST_KEY = 200
-_LONGEST_LITERAL = 200
+MAX_KEY = 200
+_MAX_LITERAL = 200
 _LITERAL_PARTS = 20
 _PLAIN = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 # Legal as bare keys to the language, but parsers of declarations take some of them for modifiers.
@@ -74,13 +74,13 @@ def literal(value: Any, depth: int = 0) -> str:
             text = str(value)
             return text if math.isfinite(value) and len(text) <= 20 else "number"
         case str():
-            return quoted(value) if len(value) <= _LONGEST_LITERAL else "string"
+            return quoted(value) if len(value) <= _MAX_LITERAL else "string"
         case list() if depth < 4 and len(cast("list[Any]", value)) <= _LITERAL_PARTS:
             return f"[{', '.join(literal(item, depth + 1) for item in cast('list[Any]', value))}]"
         case dict() if depth < 4 and len(cast("dict[str, Any]", value)) <= _LITERAL_PARTS:
             items = cast("dict[str, Any]", value).items()
             kept = [
-                f"{key(name)}: {literal(item, depth + 1)}" for name, item in items if len(name) <= LONGEST_KEY
+                f"{key(name)}: {literal(item, depth + 1)}" for name, item in items if len(name) <= MAX_KEY
             ]
             return f"{{ {'; '.join(kept)} }}" if kept else "{}"
         case list():

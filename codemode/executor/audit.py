@@ -10,13 +10,13 @@ from typing import Literal, cast
 
 from msgspec import Struct
 
-from codemode.executor.calls import CallRequest, CallResult, Failed, NeedsApproval, Ok, Via
+from codemode.executor.calls import CallFailed, CallOk, CallRequest, CallResult, NeedsApproval, Via
 from codemode.executor.host_code import ends_the_task
 
 _log = logging.getLogger("codemode.audit")
 
-_LONGEST_WORD = 200
-_MOST_NAMES = 64
+_MAX_WORD = 200
+_MAX_NAMES = 64
 
 
 class AuditEvent(Struct, frozen=True):
@@ -55,10 +55,10 @@ def audit_event(
     arguments: object = request.arguments
     names = list(cast("dict[object, object]", arguments)) if isinstance(arguments, dict) else []
     return AuditEvent(
-        tool=tool[0] if tool else request.tool[:_LONGEST_WORD],
+        tool=tool[0] if tool else request.tool[:_MAX_WORD],
         tool_id=tool[1] if tool else None,
         outcome=result.status,
-        code=result.code if isinstance(result, Failed) else None,
+        code=result.code if isinstance(result, CallFailed) else None,
         via=request.via,
         run_id=context.run_id,
         call_id=request.call_id,
@@ -66,8 +66,8 @@ def audit_event(
         session_id=context.session_id,
         sender=context.sender,
         channel=context.channel,
-        argument_names=tuple(str(name)[:_LONGEST_WORD] for name in names[:_MOST_NAMES]),
-        bytes_out=len(result.json) if isinstance(result, Ok) else 0,
+        argument_names=tuple(str(name)[:_MAX_WORD] for name in names[:_MAX_NAMES]),
+        bytes_out=len(result.json) if isinstance(result, CallOk) else 0,
         started_at_ms=started_at_ms,
         duration_ms=duration_ms,
         approval_id=result.approval.id if isinstance(result, NeedsApproval) else approval_id,

@@ -40,7 +40,7 @@ class CallRequest(Struct, frozen=True):
     variables: contextvars.Context | None = None
 
 
-class Ok(Struct, frozen=True):
+class CallOk(Struct, frozen=True):
     json: bytes
 
     @property
@@ -52,7 +52,7 @@ class Ok(Struct, frozen=True):
         return msgspec.json.decode(self.json)
 
 
-class Failed(Struct, frozen=True):
+class CallFailed(Struct, frozen=True):
     """Becomes a plain Error in the guest, with these words and nothing else."""
 
     code: FailureCode
@@ -111,7 +111,7 @@ class NeedsApproval(Struct, frozen=True):
         return "pending"
 
 
-CallResult = Ok | Failed | NeedsApproval
+CallResult = CallOk | CallFailed | NeedsApproval
 
 
 class CallUpdate(Struct, frozen=True):

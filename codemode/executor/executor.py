@@ -20,11 +20,11 @@ from codemode.executor.audit import Audit, audit_event, record
 from codemode.executor.calling import Calling, OnEnd, join
 from codemode.executor.calls import (
     ApprovalRequest,
+    CallFailed,
     CallRequest,
     CallResult,
     CallUpdate,
     Decision,
-    Failed,
     NeedsApproval,
 )
 from codemode.executor.failures import failure_of
@@ -38,9 +38,9 @@ from codemode.tools import CallContext, Tool
 _log = logging.getLogger("codemode.executor")
 
 _MAX_RESULT_BYTES = 8 << 20
-_LONGEST_NAME = 120
-BROKEN = Failed("tool_error", "InternalError", "the call failed inside the engine")
-_CANCELLED = Failed("aborted", "Aborted", "the call was cancelled")
+_MAX_NAME = 120
+BROKEN = CallFailed("tool_error", "InternalError", "the call failed inside the engine")
+_CANCELLED = CallFailed("aborted", "Aborted", "the call was cancelled")
 # How long a cancelled task waits to see whether its loop goes on, before whoever asked for the call is told.
 _AFTERLIFE_SECONDS = 1.0
 
@@ -87,7 +87,7 @@ class Executor:
         decided: tuple[ApprovalRequest, Decision] | None = None,
     ) -> Calling:
         """The same without waiting for it: `on_end` is called with the result, unless it is stopped."""
-        calling = Calling(request.tool[:_LONGEST_NAME], on_end)
+        calling = Calling(request.tool[:_MAX_NAME], on_end)
         own = None if request.variables is None else request.variables.copy()
         calling.task = asyncio.create_task(
             self._live(request, calling, decided), name=sys.intern(f"codemode {calling.name}"), context=own
@@ -118,7 +118,7 @@ class Executor:
             if self._audit is None:
                 step = self._step(request, calling, decided)
                 del request, decided  # calls that take an hour should hold little
-                result = step if isinstance(step, Failed) else await step
+                result = step if isinstance(step, CallFailed) else await step
             else:
                 result = await self._audited(request, calling, decided)
         except BaseException as error:
@@ -147,7 +147,7 @@ class Executor:
         result: CallResult = _CANCELLED
         try:
             step = self._step(request, calling, decided)
-            result = step if isinstance(step, Failed) else await step
+            result = step if isinstance(step, CallFailed) else await step
         finally:  # a cancelled call is on record too
             event = audit_event(
                 request,
@@ -164,14 +164,14 @@ class Executor:
         find = self._catalog.resolve if request.via == "tools" else self._catalog.get
         return find(request.tool)
 
-    def _unknown(self, request: CallRequest) -> Failed:
-        name = request.tool[:_LONGEST_NAME]
+    def _unknown(self, request: CallRequest) -> CallFailed:
+        name = request.tool[:_MAX_NAME]
         if request.via == "tools" and name.startswith("mcp:"):
             hint = " MCP tools are called as MCP.<server>.<tool>({ … }); API.list() shows them."
-            return Failed("unknown_tool", "UnknownTool", f'No tool "{name}" in tools.{hint}')
+            return CallFailed("unknown_tool", "UnknownTool", f'No tool "{name}" in tools.{hint}')
         near = [found for found in self._catalog.nearest(name) if self._can_be_called(found)]
         hint = f" Nearest: {', '.join(near)}." if near else ""
-        return Failed(
+        return CallFailed(
             "unknown_tool",
             "UnknownTool",
             f'No tool "{name}" in this run.{hint} Find tools with tools.search(query).',
@@ -184,7 +184,7 @@ class Executor:
 
     def _step(
         self, request: CallRequest, calling: Calling, decided: tuple[ApprovalRequest, Decision] | None
-    ) -> Awaitable[CallResult] | Failed:
+    ) -> Awaitable[CallResult] | CallFailed:
         """Everything that needs no waiting, and then what does; no coroutine of its own, because thousands of
         calls may be under way and each of their frames is a third of a KB."""
         tool = self._find(request)
@@ -210,14 +210,14 @@ class Executor:
             else Verdict(arguments)
         )
         if verdict.blocked is not None:
-            return Failed("denied", "ToolBlocked", f"{tool.name} was blocked: {verdict.blocked}")
+            return CallFailed("denied", "ToolBlocked", f"{tool.name} was blocked: {verdict.blocked}")
         if verdict.rewritten:
             refused = refuse_arguments(tool, verdict.arguments)
             if refused is not None:
                 # What a hook put in may be secret: its values stay out of the message.
                 _log.error("a hook gave %s arguments it does not take", tool.id)
                 told = f"{tool.name}: a rule of the host changed the arguments to something it does not take"
-                return Failed("invalid_arguments", "InvalidArguments", told)
+                return CallFailed("invalid_arguments", "InvalidArguments", told)
         if not tool.hints.requires_approval and verdict.approval is None:
             return await self._run(tool, verdict.arguments, context, calling)
         approval = request_approval(tool, verdict.arguments, context, verdict.approval or "")
@@ -237,10 +237,10 @@ class Executor:
         context = self._context(tool, request, calling)
         expected = approval_id(context.run_id, context.call_id, tool.id, approval.arguments)
         if approval.id != expected:
-            return Failed("denied", "ApprovalRefused", f"{tool.name}: the approval is for another action")
+            return CallFailed("denied", "ApprovalRefused", f"{tool.name}: the approval is for another action")
         if not decision.approved:
             reason = f": {decision.reason}" if decision.reason else ""
-            return Failed("denied", "ApprovalRefused", f"{tool.name} was not approved{reason}")
+            return CallFailed("denied", "ApprovalRefused", f"{tool.name} was not approved{reason}")
         # The tool may have changed while somebody thought about it.
         refused = refuse_arguments(tool, approval.arguments)
         return refused or await self._run(tool, approval.arguments, context, calling)

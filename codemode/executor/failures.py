@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 
-from codemode.executor.calls import Failed
+from codemode.executor.calls import CallFailed
 from codemode.tools import InvalidArguments, ToolError
 from codemode.tools.results import NotJson, encode_result
 
-_LONGEST_MESSAGE = 4_000
+_MAX_MESSAGE = 4_000
 _MAX_IN_GROUP = 3
 # What absolute paths start with on machines people have. `/api/v1/users` is none of them and stays.
 _ROOTS = (
@@ -23,27 +23,27 @@ _ROOTS = (
 )
 
 
-def failure_of(error: BaseException) -> Failed:
+def failure_of(error: BaseException) -> CallFailed:
     match error:
         case ToolError():
-            return Failed(error.code, error.name[:80], clean_message(_text(error)), _data(error.data))
+            return CallFailed(error.code, error.name[:80], clean_message(_text(error)), _data(error.data))
         case InvalidArguments():
-            return Failed("invalid_arguments", "InvalidArguments", clean_message(_text(error)))
+            return CallFailed("invalid_arguments", "InvalidArguments", clean_message(_text(error)))
         case SystemExit():
-            return Failed("tool_error", "SystemExit", "the tool tried to end the process")
+            return CallFailed("tool_error", "SystemExit", "the tool tried to end the process")
         case BaseExceptionGroup():
             told = "; ".join(_text(inner) for inner in error.exceptions[:_MAX_IN_GROUP])
-            return Failed("tool_error", type(error).__name__, clean_message(f"{error.message}: {told}"))
+            return CallFailed("tool_error", type(error).__name__, clean_message(f"{error.message}: {told}"))
         case _:
             name = type(error).__name__
-            return Failed("tool_error", name, clean_message(_text(error)) or name)
+            return CallFailed("tool_error", name, clean_message(_text(error)) or name)
 
 
 def clean_message(text: str) -> str:
     """Drops tracebacks, and shortens paths of this machine to their last part."""
-    text = _without_traceback(text[: 4 * _LONGEST_MESSAGE])
+    text = _without_traceback(text[: 4 * _MAX_MESSAGE])
     text = _host_path().sub(lambda found: f"…/{_last_part(found[0])}", text)
-    return text if len(text) <= _LONGEST_MESSAGE else text[: _LONGEST_MESSAGE - 1] + "…"
+    return text if len(text) <= _MAX_MESSAGE else text[: _MAX_MESSAGE - 1] + "…"
 
 
 def _text(error: BaseException) -> str:

@@ -7,7 +7,7 @@ import logging
 from typing import Any
 
 from codemode.executor.calling import GRACE_SECONDS, Calling, leave_behind
-from codemode.executor.calls import CallResult, Failed, Ok
+from codemode.executor.calls import CallFailed, CallOk, CallResult
 from codemode.executor.failures import failure_of
 from codemode.executor.host_code import ends_the_task
 from codemode.tools import CallContext, Tool
@@ -50,7 +50,7 @@ async def run_tool(
             if ends_the_task(stop, calling.task):
                 calling.abort.set()
                 raise
-            return Failed("tool_error", "CancelledError", f"{tool.name} cancelled itself")
+            return CallFailed("tool_error", "CancelledError", f"{tool.name} cancelled itself")
         except BaseException as error:
             if ends_the_task(error, calling.task):
                 raise
@@ -76,9 +76,9 @@ class _Clock:
         self._timer = loop.call_later(tool.hints.timeout_ms / 1000, self._expire)
 
     @property
-    def failure(self) -> Failed:
+    def failure(self) -> CallFailed:
         seconds = self._tool.hints.timeout_ms / 1000
-        return Failed("timeout", "ToolTimeout", f"{self._tool.name} did not end within {seconds:g} s")
+        return CallFailed("timeout", "ToolTimeout", f"{self._tool.name} did not end within {seconds:g} s")
 
     def stop(self) -> None:
         self._timer.cancel()
@@ -101,13 +101,13 @@ def _encoded(tool: Tool, value: Any, max_result_bytes: int) -> CallResult:
     try:
         encoded = encode_result(value)
     except NotJson as problem:
-        return Failed("tool_error", "NotJson", f"{tool.name} has run, but {problem}")
+        return CallFailed("tool_error", "NotJson", f"{tool.name} has run, but {problem}")
     if len(encoded) > max_result_bytes:
-        return Failed(
+        return CallFailed(
             "tool_error",
             "ResultTooLarge",
             f"{tool.name} has run, but its result of {len(encoded)} bytes is over the limit of "
             f"{max_result_bytes}. Ask for less at once.",
             {"bytes": len(encoded), "limit": max_result_bytes},
         )
-    return Ok(encoded)
+    return CallOk(encoded)

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from codemode.executor.calls import Failed
+from codemode.executor.calls import CallFailed
 from codemode.executor.unfolding import Unusable, unfold
 from codemode.nearest import did_you_mean, nearest
 from codemode.tools import Tool
@@ -27,15 +27,15 @@ if TYPE_CHECKING:  # 30 ms of import, for hosts that may never call a tool
 _log = logging.getLogger("codemode.executor")
 
 _MAX_PROBLEMS = 5
-_LONGEST_PROBLEM = 300
+_MAX_PROBLEM = 300
 _LARGE = 16 << 10  # bytes of JSON; of larger input the first problem is told
-_MOST_NAMES = 100  # of those given that are compared with a missing one: a program may give any number
+_MAX_NAMES = 100  # of those given that are compared with a missing one: a program may give any number
 _BACKTRACKING = 20_000
 
 _validators: WeakKeyDictionary[Tool, Validator | None] = WeakKeyDictionary()
 
 
-def refuse_arguments(tool: Tool, arguments: object) -> Failed | None:
+def refuse_arguments(tool: Tool, arguments: object) -> CallFailed | None:
     """None if the tool may be called with them."""
     if not isinstance(arguments, dict):
         return _refusal(tool, [f"takes one object, not {_kind(arguments)}"])
@@ -66,10 +66,10 @@ def _errors(validator: Validator, given: dict[str, Any], most: int) -> list[Vali
     return []
 
 
-def _refusal(tool: Tool, problems: list[str]) -> Failed:
-    told = [problem[:_LONGEST_PROBLEM] for problem in problems]
+def _refusal(tool: Tool, problems: list[str]) -> CallFailed:
+    told = [problem[:_MAX_PROBLEM] for problem in problems]
     expected = sketch(tool.parameters)
-    return Failed(
+    return CallFailed(
         "invalid_arguments",
         "InvalidArguments",
         f"{tool.name}: {'; '.join(told)}. Parameters: {expected}",
@@ -129,7 +129,7 @@ def _unknown(path: str, name: str, known: Sequence[str]) -> str:
 
 def _missing(path: str, name: str, known: Sequence[str], given: Sequence[str]) -> str:
     """A name that is not declared may be the missing one in another spelling."""
-    taken_for = nearest(name, (other for other in given[:_MOST_NAMES] if other not in known), 1)
+    taken_for = nearest(name, (other for other in given[:_MAX_NAMES] if other not in known), 1)
     hint = f', perhaps given as "{taken_for[0]}"' if taken_for else ""
     return f'missing parameter "{path and path + "."}{name}"{hint}'
 

@@ -13,11 +13,11 @@ from codemode.failures import hints
 from codemode.failures.available import Available
 from codemode.failures.positions import Position, excerpt, find_position, locate
 
-_LONGEST_NAME = 100
-_LONGEST_MESSAGE = 4000
-_LONGEST_THROWN = 500
-_LONGEST_CAUSE = 1000
-_MOST_CAUSES = 5
+_MAX_NAME = 100
+_MAX_MESSAGE = 4000
+_MAX_THROWN = 500
+_MAX_CAUSE = 1000
+_MAX_CAUSES = 5
 
 _DEADLOCK = (
     "The program waits for a promise that nothing can settle: no call, timer or yield is pending. "
@@ -108,7 +108,7 @@ def explain_refusal(refused: wire.Refused, program: Program) -> Explained:
     at = None
     if refused.line is not None and refused.column is not None:
         at = locate(program.text, refused.line, refused.column)
-    return Explained(refused.code, _assemble(_cut(refused.message, _LONGEST_MESSAGE), at))
+    return Explained(refused.code, _assemble(_cut(refused.message, _MAX_MESSAGE), at))
 
 
 def _too_large(failure: wire.Failure, config: CodeModeConfig) -> str:
@@ -146,9 +146,9 @@ def _uncaught(failure: wire.Failure, program: Program, available: Available) -> 
 def _causes(failure: wire.Failure) -> list[str]:
     """What the error was made of, each said once: errors may refer to each other in circles."""
     error = failure.error or wire.ThrownError()
-    said = {_title(error.name, error.message, _LONGEST_CAUSE): None}
-    for cause in failure.causes[:_MOST_CAUSES]:
-        said.setdefault(_title(cause.name, cause.message, _LONGEST_CAUSE))
+    said = {_title(error.name, error.message, _MAX_CAUSE): None}
+    for cause in failure.causes[:_MAX_CAUSES]:
+        said.setdefault(_title(cause.name, cause.message, _MAX_CAUSE))
     return [f"caused by {title}" for title in list(said)[1:]]
 
 
@@ -181,16 +181,16 @@ def _position(error: wire.ThrownError, program: Program) -> Position | None:
 
 
 def _headline(error: wire.ThrownError) -> str:
-    return _title(error.name, error.message, _LONGEST_MESSAGE)
+    return _title(error.name, error.message, _MAX_MESSAGE)
 
 
 def _title(name: str | None, message: str | None, longest: int) -> str:
-    name = _cut(" ".join((name or "Error").split()), _LONGEST_NAME) or "Error"
+    name = _cut(" ".join((name or "Error").split()), _MAX_NAME) or "Error"
     return f"{name}: {_cut(message, longest)}" if message else name
 
 
 def _thrown(failure: wire.Failure) -> str:
-    return _cut(bytes(failure.thrown or b"undefined").decode(), _LONGEST_THROWN)
+    return _cut(bytes(failure.thrown or b"undefined").decode(), _MAX_THROWN)
 
 
 def _assemble(headline: str, at: Position | None, *hint_lines: str | None) -> str:

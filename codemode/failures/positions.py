@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 _LINE_END = re.compile(r"\r\n|[\n\r\u2028\u2029]")
-_MOST_FRAMES = 64
+_MAX_FRAMES = 64
 _WIDEST = 120  # characters of a source line that are quoted
 
 
@@ -48,9 +48,7 @@ def locate(program: str, line: int, byte_column: int) -> Position | None:
 
 def find_position(stack: str, program: str, error_name: str) -> Position | None:
     """The first frame of the program, past the constructors of its own error classes."""
-    frames = [
-        frame for line in stack.split("\n", _MOST_FRAMES)[:_MOST_FRAMES] if (frame := _read_frame(line))
-    ]
+    frames = [frame for line in stack.split("\n", _MAX_FRAMES)[:_MAX_FRAMES] if (frame := _read_frame(line))]
     while len(frames) > 1 and _is_constructor(frames[0][0], error_name, program):
         del frames[0]
     return locate(program, frames[0][1], frames[0][2]) if frames else None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # loaded by the first connection
 
 _log = logging.getLogger("codemode.mcp")
 
-_LONGEST_QUESTION = 300
+_MAX_QUESTION = 300
 
 
 class Asking:
@@ -111,7 +111,7 @@ class CallAsking:
             _log.warning("%s asks for input that a yes cannot give; declined", self.server)
             return types.ElicitResult(action="decline")
         where = f" ({one_line(details['url'], 200)})" if "url" in details else ""
-        summary = f"MCP server {self.server} asks: {one_line(params.message, _LONGEST_QUESTION)}{where}"
+        summary = f"MCP server {self.server} asks: {one_line(params.message, _MAX_QUESTION)}{where}"
         name = self.context.tool_id.partition(":")[2].partition(":")[2]
         decision = await self.ask(self.context, name, summary, details)
         if not decision.approved:

@@ -32,11 +32,11 @@ if TYPE_CHECKING:  # loaded by the first connection
 _log = logging.getLogger("codemode.mcp")
 
 _FIRST_PAUSE_SECONDS = 0.5
-_LONGEST_PAUSE_SECONDS = 30.0
+_MAX_PAUSE_SECONDS = 30.0
 _STEADY_SECONDS = 30.0
 
 
-class State(Enum):
+class LinkState(Enum):
     IDLE = "not connected yet"
     CONNECTING = "connecting"
     CONNECTED = "connected"
@@ -49,7 +49,7 @@ class Link:
 
     def __init__(self, server: Server, on_change: Callable[[], None], ask: Ask) -> None:
         self.server = server
-        self.state = State.IDLE
+        self.state = LinkState.IDLE
         self.problem = ""
         self.tools: tuple[Tool, ...] = ()
         self._listing = Listing(server, self._send)
@@ -74,7 +74,7 @@ class Link:
 
     def start(self) -> None:
         if self._keeper is None:
-            self.state = State.CONNECTING
+            self.state = LinkState.CONNECTING
             self._keeper = asyncio.create_task(self._keep(), name=f"codemode mcp {self.server.name}")
 
     async def attempted(self) -> None:
@@ -120,7 +120,7 @@ class Link:
 
     async def _connected(self) -> Client:
         self.start()
-        if self.state is State.FAILED:
+        if self.state is LinkState.FAILED:
             raise McpError(f"the MCP server {self.server.name} cannot be reached: {self.problem}")
         if self._client is None or self._is_lost:
             self._wanted.set()
@@ -139,12 +139,12 @@ class Link:
         with anyio.CancelScope() as self._scope:
             while True:
                 self._is_lost, self._is_stale = False, False
-                self.state = State.CONNECTING
+                self.state = LinkState.CONNECTING
                 began = loop.time()
                 was_connected = await self._live_once()
                 if was_connected and loop.time() - began > _STEADY_SECONDS:
                     failures = 0
-                pause = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**failures)
+                pause = min(_MAX_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**failures)
                 failures += 1
                 _log.warning("the MCP server %s: %s", self.server.name, self.problem)
                 if was_connected:
@@ -179,7 +179,7 @@ class Link:
             _log.debug("the connection to %s ended", self.server.name, exc_info=error)
         finally:
             self._client = None
-            self.state = State.LOST if was_connected else State.FAILED
+            self.state = LinkState.LOST if was_connected else LinkState.FAILED
             if was_connected:
                 self._attempted.clear()
             else:
@@ -187,7 +187,7 @@ class Link:
         return was_connected
 
     def _begin(self, client: Client, tools: list[dict[str, Any]]) -> None:
-        self._client, self.state, self.problem = client, State.CONNECTED, ""
+        self._client, self.state, self.problem = client, LinkState.CONNECTED, ""
         self._wanted.clear()
         self._take(tools)
         self._attempted.set()

@@ -20,9 +20,9 @@ from codemode.tools import CallContext, Schema, Tool, ToolDefinitionError, ToolH
 
 _log = logging.getLogger("codemode.mcp")
 
-_LONGEST_DESCRIPTION = 8_000
-_LARGEST_SCHEMA = 256 << 10
-_DEEPEST_SCHEMA = 100
+_MAX_DESCRIPTION = 8_000
+_MAX_SCHEMA_BYTES = 256 << 10
+_MAX_SCHEMA_DEPTH = 100
 _OPEN: Schema = {"type": "object"}
 
 # Sends one MCP request and gives the result as JSON.
@@ -87,7 +87,7 @@ class Listing:
         title = definition.get("title")
         return said, Tool(
             name,
-            str(definition.get("description") or "")[:_LONGEST_DESCRIPTION],
+            str(definition.get("description") or "")[:_MAX_DESCRIPTION],
             _bounded(definition.get("inputSchema")),
             run,
             declared,
@@ -129,12 +129,12 @@ def decode_message(line: bytes) -> Any:
     "anything", and its neighbours stay.
     """
     message: Any = msgspec.json.decode(line)
-    if b'"tools"' in line and isinstance(message, dict) and exceeds_depth(line, _DEEPEST_SCHEMA):
+    if b'"tools"' in line and isinstance(message, dict) and exceeds_depth(line, _MAX_SCHEMA_DEPTH):
         fields = cast("dict[str, Any]", message)
         result: Any = fields.get("result")
         if isinstance(result, dict) and "tools" in result:
             listed = cast("dict[str, Any]", result)
-            return fields | {"result": listed | {"tools": _pruned(listed["tools"], _DEEPEST_SCHEMA)}}
+            return fields | {"result": listed | {"tools": _pruned(listed["tools"], _MAX_SCHEMA_DEPTH)}}
     return cast("object", message)
 
 
@@ -150,6 +150,6 @@ def _pruned(value: Any, levels: int) -> Any:
 
 
 def _bounded(schema: object) -> Schema:
-    if not isinstance(schema, dict) or len(msgspec.json.encode(schema)) > _LARGEST_SCHEMA:
+    if not isinstance(schema, dict) or len(msgspec.json.encode(schema)) > _MAX_SCHEMA_BYTES:
         return _OPEN
     return cast("Schema", schema)

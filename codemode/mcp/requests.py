@@ -19,9 +19,9 @@ if TYPE_CHECKING:  # loaded by the first connection
 
     from codemode.mcp.elicitation import CallAsking
 
-_MOST_PAGES = 200
-_MOST_TOOLS = 20_000
-_MOST_ROUNDS = 10
+_MAX_PAGES = 200
+_MAX_TOOLS = 20_000
+_MAX_ROUNDS = 10
 _ROUND_PAUSE_SECONDS = 0.1
 
 
@@ -35,14 +35,14 @@ async def list_tools(client: Client) -> list[dict[str, Any]]:
     cursor: str | None = None
     if client.server_capabilities.tools is None:
         return found
-    for _ in range(_MOST_PAGES):
+    for _ in range(_MAX_PAGES):
         with _in_our_words():
             page = await client.list_tools(cursor=cursor)
         found += [_definition(tool) for tool in page.tools]
         cursor = page.next_cursor
-        if cursor is None or len(found) >= _MOST_TOOLS:
+        if cursor is None or len(found) >= _MAX_TOOLS:
             break
-    return found[:_MOST_TOOLS]
+    return found[:_MAX_TOOLS]
 
 
 def _definition(tool: types.Tool) -> dict[str, Any]:
@@ -88,7 +88,7 @@ async def _call_tool(
 
     responses: dict[str, Any] | None = None
     state: str | None = None
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         asked = types.CallToolRequestParams(
             name=params["name"],
             arguments=params["arguments"],
@@ -107,7 +107,7 @@ async def _call_tool(
         responses = {key: await asking.respond(request) for key, request in requests.items()} or None
         if responses is None:
             await asyncio.sleep(_ROUND_PAUSE_SECONDS)
-    raise McpError(f"{params['name']} asked for more {_MOST_ROUNDS} times and did not go on")
+    raise McpError(f"{params['name']} asked for more {_MAX_ROUNDS} times and did not go on")
 
 
 @cache

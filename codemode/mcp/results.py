@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # 30 ms of import, for hosts that may never call a tool
     from jsonschema_rs import Validator
 
 _BACKTRACKING = 20_000
-_LONGEST_PROBLEM = 300
+_MAX_PROBLEM = 300
 
 
 class McpError(ToolError):
@@ -55,7 +55,7 @@ class ResultReader:
             return
         problem = next((error.message for error in self._validator.iter_errors(value)), "")
         raise McpError(
-            f"{self._tool} has run, but its result is not what it declares: {problem[:_LONGEST_PROBLEM]}"
+            f"{self._tool} has run, but its result is not what it declares: {problem[:_MAX_PROBLEM]}"
         )
 
 

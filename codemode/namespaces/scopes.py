@@ -14,12 +14,12 @@ from typing import Any, cast
 
 import msgspec
 
-from codemode.executor import Failed
+from codemode.executor import CallFailed
 from codemode.namespaces.registry import NamespaceContext, Registered
 
 _SEPARATOR = "."
 _FORBIDDEN = frozenset(("__proto__", "constructor", "prototype", ""))
-_MOST_NODES = 20_000
+_MAX_NODES = 20_000
 _DEEPEST = 64
 _EXACT = 1 << 53  # larger whole numbers would not survive as JavaScript numbers
 
@@ -48,7 +48,7 @@ def namespace_tool(tool_name: str, input_mapper: Mapper | None = None) -> Namesp
     return NamespaceTool(tool_name, input_mapper)
 
 
-class Scopes:
+class NamespaceScopes:
     """The visible namespaces of one run."""
 
     def __init__(self, visible: Sequence[Registered], context: NamespaceContext) -> None:
@@ -63,11 +63,11 @@ class Scopes:
         found = self._calls.get(target)
         return None if found is None else found[0]
 
-    def resolve(self, target: str, arguments: list[Any]) -> tuple[str, Any] | Failed:
+    def resolve(self, target: str, arguments: list[Any]) -> tuple[str, Any] | CallFailed:
         """The tool's id and its input."""
         found = self._calls.get(target)
         if found is None:
-            return Failed(
+            return CallFailed(
                 "unknown_tool", "UnknownTool", f'No function "{target[:120]}" in a namespace of this run.'
             )
         tool_id, mapper = found
@@ -77,7 +77,7 @@ class Scopes:
             return tool_id, mapper(arguments)
         except Exception as problem:  # the integration's own code, about arguments that a program chose
             told = f"{target}: these arguments cannot be used: {type(problem).__name__}"
-            return Failed("invalid_arguments", "InvalidArguments", told)
+            return CallFailed("invalid_arguments", "InvalidArguments", told)
 
     def _tree(self, own: Registered, context: NamespaceContext) -> dict[str, Any]:
         name = own.namespace.id
@@ -99,8 +99,8 @@ class _Serialiser:
     def of(self, value: object, path: tuple[str, ...], above: tuple[int, ...]) -> dict[str, Any]:
         """`above` are the objects that contain this one: meeting one of them again is a cycle."""
         self._nodes += 1
-        if self._nodes > _MOST_NODES or len(path) > _DEEPEST:
-            raise self._refused(path, f"more than {_MOST_NODES} parts, or {_DEEPEST} levels")
+        if self._nodes > _MAX_NODES or len(path) > _DEEPEST:
+            raise self._refused(path, f"more than {_MAX_NODES} parts, or {_DEEPEST} levels")
         if id(value) in above:
             raise self._refused(path, "a cycle")
         match value:

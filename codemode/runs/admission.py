@@ -15,11 +15,11 @@ from codemode.executor import (
     Approve,
     Audit,
     BeforeToolCall,
+    CallOk,
     CallUpdate,
     Executor,
     Gates,
     HookChain,
-    Ok,
 )
 from codemode.mcp.bridge import McpBridge
 from codemode.policy import Policy, Resolution, narrow
@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # loaded by the first registration
     from codemode.namespaces import NamespaceRegistry
     from codemode.surface import NamespaceText
 
-_KEPT_ENVIRONMENTS = 64
+_MAX_ENVIRONMENTS = 64
 
 
 class Outer(NamedTuple):
@@ -95,7 +95,7 @@ class Admission:
         if found is None:
             tools = self.effective(own, agent, provider, model, allow).tools
             found = self._make(Catalog(tools))
-            if not is_special and len(self._environments) < _KEPT_ENVIRONMENTS:
+            if not is_special and len(self._environments) < _MAX_ENVIRONMENTS:
                 self._environments[key] = found
         return found
 
@@ -142,17 +142,17 @@ class Admission:
     def namespace_texts(self, catalog: Catalog) -> Sequence[NamespaceText]:
         return () if self._namespaces is None else self._namespaces.texts(catalog)
 
-    def readmit(self, run: Run) -> None:
+    def resolve_again(self, run: Run) -> None:
         """A run that a dead engine left gets the tools it had, as far as the policy of today allows them."""
         run.environment = self.environment(run.own_tools, run.scope.agent, run.provider, run.model, run.allow)
-        self.furnish(run)
+        self.add_namespaces(run)
 
-    def furnish(self, run: Run) -> None:
+    def add_namespaces(self, run: Run) -> None:
         """Gives a run its own namespaces, if any are visible. Raises InputRefused."""
         visible = () if self._namespaces is None else self._namespaces.visible(run.environment.catalog)
         if not visible:
             return
-        from codemode.namespaces import NamespaceContext, ScopeRefused, Scopes
+        from codemode.namespaces import NamespaceContext, NamespaceScopes, ScopeRefused
 
         context = NamespaceContext(
             agent_id=run.scope.agent,
@@ -163,7 +163,7 @@ class Admission:
             is_aborted=lambda: run.aborted is not None,
         )
         try:
-            run.environment = run.environment.with_scopes(Scopes(visible, context))
+            run.environment = run.environment.with_scopes(NamespaceScopes(visible, context))
         except ScopeRefused as refused:
             raise InputRefused("invalid_config", str(refused)) from refused
 
@@ -194,7 +194,7 @@ class Admission:
         """What became of exec, for hooks that look on; the result is theirs to read, not to change."""
         if self._hooks.looks_on:
             arguments = {"code": program.program, "language": program.language}
-            answered = Ok(result.to_json().encode())
+            answered = CallOk(result.to_json().encode())
             ms = (time.perf_counter() - run.began) * 1000
             await self._hooks.after(
                 AfterToolCall(

@@ -9,26 +9,25 @@ from __future__ import annotations
 import asyncio
 
 import msgspec
-from codemode_snapshots import Scope
-from codemode_snapshots import Settlement as Recorded
+from codemode_snapshots import Recorded, Scope
 
 from codemode.contract.inputs import InputRefused, read_scope, read_wait
 from codemode.contract.results import Failed
 from codemode.executor import Decision
-from codemode.runs.known_runs import LiveRuns
+from codemode.runs.known_runs import KnownRuns
 from codemode.runs.leg import Services
-from codemode.runs.resume import Resumption
+from codemode.runs.resume import Resumer
 from codemode.runs.run import Run, Work
 
 
-class Decisions:
+class Approvals:
     """Of one engine."""
 
-    def __init__(self, runs: LiveRuns, resumption: Resumption, services: Services) -> None:
+    def __init__(self, runs: KnownRuns, resumer: Resumer, services: Services) -> None:
         self._runs = runs
-        self._resumption = resumption
-        self._suspensions = services.suspensions
-        self._nested = services.nested
+        self._resumer = resumer
+        self._stored = services.stored
+        self._work = services.work
         self._under_way: set[asyncio.Task[bool]] = set()
 
     async def decide(
@@ -58,7 +57,7 @@ class Decisions:
             return False
         if isinstance(run, Failed):
             return False
-        if run.is_adopted and await self._resumption.adopt(run) is not None:
+        if run.is_adopted and await self._resumer.adopt(run) is not None:
             if run.leg is None:
                 self._runs.drop(run)
             return False
@@ -71,12 +70,12 @@ class Decisions:
         """Recorded first: an engine that dies then does not ask again, nor does it repeat what may have been
         done already. Where it cannot be, the run is not in the store any more: another engine ended it."""
         approval, work.approval = work.approval, None  # taken, so that nobody else decides it meanwhile
-        if self._suspensions.is_durable and run.is_frozen:
+        if self._stored.is_durable and run.is_frozen:
             run.seq += 1
             payload = msgspec.json.encode(decision)
             is_recorded = False
             try:
-                is_recorded = await self._suspensions.record(
+                is_recorded = await self._stored.record(
                     run.id, Recorded(run.seq, "decision", str(work.id), payload)
                 )
             finally:
@@ -86,5 +85,5 @@ class Decisions:
                 return False
         if work.id not in run.pending or approval is None:
             return False  # the run ended meanwhile
-        self._nested.decide(run, work, approval, decision)
+        self._work.decide(run, work, approval, decision)
         return True

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable
 
 
-class Lead:
+class CallerTask:
     """Of one leg; made in its task as it begins. `end` must be called there when it is over."""
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Lead:
             self._over.set()
 
 
-async def to_the_end(work: Awaitable[object]) -> bool:
+async def finish_despite_cancel(work: Awaitable[object]) -> bool:
     """Returns when the work is done, however often the caller is cancelled; whether it was."""
     task = asyncio.ensure_future(work)
     was_cancelled = False

@@ -15,14 +15,13 @@ from codemode_runtime.shapes import Lookup
 from msgspec import Raw
 
 from codemode.catalog import Catalog
-from codemode.contract.telemetry import Catalog as CatalogFacts
-from codemode.contract.telemetry import estimate_tokens_saved
+from codemode.contract.telemetry import CatalogFacts, estimate_tokens_saved
 from codemode.executor import Executor
 from codemode.failures import Available
 
 if TYPE_CHECKING:  # loaded by engines that have such things
     from codemode.mcp.library import Library
-    from codemode.namespaces import Scopes
+    from codemode.namespaces import NamespaceScopes
 
 _INLINE_BYTES = 16 << 10
 _INLINE_TOOLS = 64
@@ -35,7 +34,11 @@ class Environment:
     """Answers the guest's look-ups; see runtime/README.md for their kinds."""
 
     def __init__(
-        self, catalog: Catalog, executor: Executor, mcp: Library | None = None, scopes: Scopes | None = None
+        self,
+        catalog: Catalog,
+        executor: Executor,
+        mcp: Library | None = None,
+        scopes: NamespaceScopes | None = None,
     ) -> None:
         """With `scopes`, the namespaces of one run, it is that run's own."""
         self.catalog = catalog
@@ -43,7 +46,7 @@ class Environment:
         self.mcp = mcp
         self.scopes = scopes
 
-    def with_scopes(self, scopes: Scopes) -> Environment:
+    def with_scopes(self, scopes: NamespaceScopes) -> Environment:
         return Environment(self.catalog, self.executor, self.mcp, scopes)
 
     @property
@@ -57,15 +60,15 @@ class Environment:
         if len(self.catalog) > _INLINE_TOOLS:
             return wire.Offer(has_namespaces, complete=False)
         answers = [
-            wire.Answer(Lookup.ALL_TOOLS, "", Raw(self._all_tools)),
-            wire.Answer(Lookup.TOOL_NAMES, "", Raw(self._tool_names)),
+            wire.OfferedAnswer(Lookup.ALL_TOOLS, "", Raw(self._all_tools)),
+            wire.OfferedAnswer(Lookup.TOOL_NAMES, "", Raw(self._tool_names)),
             *(
-                wire.Answer(Lookup.TOOL, name, Raw(_encode(self.catalog.convenience(name))))
+                wire.OfferedAnswer(Lookup.TOOL, name, Raw(_encode(self.catalog.convenience(name))))
                 for name in self.catalog.convenience_names()
             ),
         ]
         if self.scopes is not None:
-            answers.append(wire.Answer(Lookup.NAMESPACES, "", Raw(self.scopes.json)))
+            answers.append(wire.OfferedAnswer(Lookup.NAMESPACES, "", Raw(self.scopes.json)))
         if sum(len(answer.json) for answer in answers) > _INLINE_BYTES:
             return wire.Offer(has_namespaces, complete=False)
         return wire.Offer(has_namespaces, complete=self.mcp is None, answers=tuple(answers))

@@ -18,29 +18,28 @@ from codemode_runtime import wire
 from codemode_runtime.depth import refusal_of
 from codemode_runtime.frames import FrameRefused
 from codemode_runtime.shapes import Settlement
-from codemode_snapshots import Settlement as Recorded
-from codemode_snapshots import SnapshotError
+from codemode_snapshots import Recorded, SnapshotError
 
 from codemode.config import CodeModeConfig
 from codemode.contract import events
 from codemode.contract.events import EventHub
-from codemode.contract.results import Approval, PendingCall
+from codemode.contract.results import PendingApproval, PendingCall
 from codemode.contract.telemetry import CallMethod, CallStatus
 from codemode.executor import (
     BROKEN,
     ApprovalRequest,
+    CallFailed,
     Calling,
+    CallOk,
     CallRequest,
     CallResult,
     Decision,
-    Failed,
     NeedsApproval,
-    Ok,
     Via,
 )
 from codemode.runs.questions import Questions, is_question
 from codemode.runs.run import Run, RunState, Work, wall_ms
-from codemode.runs.stored_runs import Suspensions
+from codemode.runs.stored_runs import StoredRuns
 from codemode.tools import Tool
 from codemode.tools.threads import call_in_thread
 
@@ -51,23 +50,23 @@ _VIA: dict[str, Via] = {"mcp": "mcp", "namespace": "namespace"}
 _CALLS = ("call", "search", "describe", "namespace", "mcp")
 # Searched off the event loop: the first search of ten thousand tools builds an index for half a second.
 LARGE_CATALOG = 300
-_INTERRUPTED = Failed(
+_INTERRUPTED = CallFailed(
     "interrupted",
     "InterruptedError",
     "the engine was restarted while this call was running; it may or may not have taken effect",
 )
 
 
-class NestedWork:
+class HostWork:
     """Starts and settles the work of all runs of an engine; holds no run itself."""
 
     def __init__(
-        self, config: CodeModeConfig, hub: EventHub, suspensions: Suspensions, questions: Questions
+        self, config: CodeModeConfig, hub: EventHub, stored: StoredRuns, questions: Questions
     ) -> None:
         self._questions = questions
         self._config = config
         self._hub = hub
-        self._suspensions = suspensions
+        self._stored = stored
         self._searching = asyncio.Lock()
         self._most_calls = (
             config.max_pending_tool_calls
@@ -131,11 +130,11 @@ class NestedWork:
         """What settled before the engine died, and was kept."""
         self._close(run, work, "error" if settlement.rejected else "ok", settlement)
 
-    def age_calls(self, run: Run) -> None:
+    def set_elapsed(self, run: Run) -> None:
         """For the ledger: how long those have taken that are still under way."""
         meter, now = run.require_meter(), time.time() * 1000
         for work in run.pending.values():
-            meter.age_call(str(work.id), max(0.0, now - work.since_ms))
+            meter.set_elapsed(str(work.id), max(0.0, now - work.since_ms))
 
     def abort_calls(self, run: Run) -> None:
         """The run is over, and with it what it still waits for, which `Run.cancel_work` then stops."""
@@ -150,13 +149,13 @@ class NestedWork:
     async def record_settled(self, run: Run) -> None:
         """Puts what settled while the run is suspended where it outlives the engine, if there is room."""
         news, run.unrecorded = run.unrecorded, ()
-        if not self._suspensions.is_durable:
+        if not self._stored.is_durable:
             return
         for settled in news:
             run.seq += 1
             payload = (b"\1" if settled.rejected else b"\0") + settled.json
             try:
-                await self._suspensions.record(run.id, Recorded(run.seq, "call", str(settled.id), payload))
+                await self._stored.record(run.id, Recorded(run.seq, "call", str(settled.id), payload))
             except SnapshotError as error:  # this engine still has it
                 _log.warning("a result of run %s could not be kept: %s", run.id, error)
 
@@ -168,7 +167,7 @@ class NestedWork:
                 "call" if work.method == "mcp" else work.method,
                 max(0, now - work.since_ms),
                 work.tool or None,
-                Approval(work.approval.id, work.approval.summary) if work.approval else None,
+                PendingApproval(work.approval.id, work.approval.summary) if work.approval else None,
             )
             for work in run.pending.values()
         )
@@ -194,13 +193,13 @@ class NestedWork:
                 self._begin_search(run, work)
             case "describe":
                 found = run.environment.catalog.describe(work.target)
-                self._finish(run, work, _unknown(run, work) if found is None else Ok(_encode(found)))
+                self._finish(run, work, _unknown(run, work) if found is None else CallOk(_encode(found)))
             case _:
                 self._launch(run, work, None)
 
     def _begin_search(self, run: Run, work: Work) -> None:
         arguments = arguments_of(work.args)
-        if isinstance(arguments, Failed):
+        if isinstance(arguments, CallFailed):
             self._finish(run, work, arguments)
             return
         query, options = (*arguments, None, None)[:2]
@@ -209,7 +208,7 @@ class NestedWork:
         catalog = run.environment.catalog
         if not isinstance(limit, int | float) or isinstance(limit, bool):
             told = "limit must be a number: search(query, { limit: 8 })"
-            self._finish(run, work, Failed("invalid_arguments", "InvalidArguments", told))
+            self._finish(run, work, CallFailed("invalid_arguments", "InvalidArguments", told))
             return
         wanted = query if isinstance(query, str) else ""
         count = int(max(1, min(limit, self._config.max_search_limit)))
@@ -217,14 +216,14 @@ class NestedWork:
             searching = self._search_in_thread(run, work, wanted, count)
             run.tasks[work.id] = asyncio.create_task(searching, name="codemode search")
         else:
-            self._finish(run, work, Ok(_encode(catalog.search(wanted, count))))
+            self._finish(run, work, CallOk(_encode(catalog.search(wanted, count))))
 
     async def _search_in_thread(self, run: Run, work: Work, query: str, count: int) -> None:
         search = partial(run.environment.catalog.search, query, count)
         try:
             # one at a time: the first builds the index, and the others find it built
             async with self._searching:
-                result: CallResult = Ok(_encode(await call_in_thread("search", search)))
+                result: CallResult = CallOk(_encode(await call_in_thread("search", search)))
         except Exception:
             _log.exception("a search failed")
             result = BROKEN
@@ -234,13 +233,13 @@ class NestedWork:
 
     def _launch(self, run: Run, work: Work, decided: tuple[ApprovalRequest, Decision] | None) -> None:
         arguments = arguments_of(work.args)
-        if isinstance(arguments, Failed):
+        if isinstance(arguments, CallFailed):
             self._finish(run, work, arguments)
             return
         target, given = work.target, arguments[0] if arguments else None
         if work.method == "namespace":
             resolved = _scope_call(run, work, arguments)
-            if isinstance(resolved, Failed):
+            if isinstance(resolved, CallFailed):
                 self._finish(run, work, resolved)
                 return
             target, given = resolved
@@ -264,14 +263,14 @@ class NestedWork:
         else:
             self._finish(run, work, result)
 
-    def _finish(self, run: Run, work: Work, result: Ok | Failed | CallResult) -> None:
+    def _finish(self, run: Run, work: Work, result: CallOk | CallFailed | CallResult) -> None:
         assert not isinstance(result, NeedsApproval)
         data = result.json
         refusal = refusal_of(data)
         if refusal is not None:
-            result = Failed("tool_error", "ToolError", f"the tool's result is {refusal}")
+            result = CallFailed("tool_error", "ToolError", f"the tool's result is {refusal}")
             data = result.json
-        self._close(run, work, result.status, Settlement(work.id, data, isinstance(result, Failed)))
+        self._close(run, work, result.status, Settlement(work.id, data, isinstance(result, CallFailed)))
 
     def _close(self, run: Run, work: Work, status: CallStatus, settlement: Settlement) -> None:
         ms = max(0.0, time.time() * 1000 - work.since_ms)
@@ -279,7 +278,7 @@ class NestedWork:
         run.trace.finish_call(work.id, work.tool, status, settlement.json, settlement.rejected)
         self._tell_finished(run, work, status, ms)
         run.settle(settlement)
-        if run.unrecorded and run.state is RunState.WAITING and self._suspensions.is_durable:
+        if run.unrecorded and run.state is RunState.WAITING and self._stored.is_durable:
             recording = asyncio.create_task(self._record_late(run), name=f"codemode record {run.id}")
             run.tasks[-work.id] = recording
             recording.add_done_callback(lambda _: run.tasks.pop(-work.id, None))
@@ -305,22 +304,22 @@ def _tool(run: Run, work: Work) -> Tool | None:
     return None if target is None else run.environment.catalog.get(target)
 
 
-def _scope_call(run: Run, work: Work, arguments: list[Any]) -> tuple[str, Any] | Failed:
+def _scope_call(run: Run, work: Work, arguments: list[Any]) -> tuple[str, Any] | CallFailed:
     """A name that no namespace of this run has is refused, whoever sent it."""
     scopes = run.environment.scopes
     return _unknown(run, work) if scopes is None else scopes.resolve(work.target, arguments)
 
 
-def _unknown(run: Run, work: Work) -> Failed:
+def _unknown(run: Run, work: Work) -> CallFailed:
     near = run.environment.catalog.nearest(work.target)
     hint = f" Nearest: {', '.join(near)}." if near else ""
-    return Failed("unknown_tool", "UnknownTool", f'No tool "{work.target[:120]}" in this run.{hint}')
+    return CallFailed("unknown_tool", "UnknownTool", f'No tool "{work.target[:120]}" in this run.{hint}')
 
 
-def arguments_of(args: bytes) -> list[Any] | Failed:
+def arguments_of(args: bytes) -> list[Any] | CallFailed:
     """The guest's JSON array of arguments."""
     try:
         found = wire.decode_value(args)
     except FrameRefused as refused:
-        return Failed("invalid_arguments", "InvalidArguments", f"the input is {refused}")
+        return CallFailed("invalid_arguments", "InvalidArguments", f"the input is {refused}")
     return cast("list[Any]", found) if isinstance(found, list) else []

@@ -17,7 +17,7 @@ from codemode.contract.inputs import busy_run, same_caller, unknown_run
 from codemode.contract.results import NOTHING_KNOWN, CodeModeResult, Failed, failed
 from codemode.contract.telemetry import CallRecord, Telemetry
 from codemode.runs.admission import Admission
-from codemode.runs.caller_task import Lead, to_the_end
+from codemode.runs.caller_task import CallerTask, finish_despite_cancel
 from codemode.runs.leg import Services
 from codemode.runs.meter import RunMeter, Tally
 from codemode.runs.resume import ended
@@ -28,12 +28,12 @@ from codemode.trajectory.export import ledger
 _log = logging.getLogger("codemode.engine")
 
 
-class LiveRuns:
+class KnownRuns:
     """Running ones, and suspended ones whose calls go on here. Others are only in the store."""
 
     def __init__(self, services: Services, admission: Admission, tally: Tally) -> None:
         self._services = services
-        self._suspensions = services.suspensions
+        self._stored = services.stored
         self._admission = admission
         self._tally = tally
         self._by_id: dict[str, Run] = {}
@@ -76,7 +76,7 @@ class LiveRuns:
         if known is not None:
             return known
         try:
-            found = await self._suspensions.find(run_id)
+            found = await self._stored.find(run_id)
         except StoreUnavailable as error:
             return failed("internal_error", f"The store cannot be read: {error}")
         if found is None or not same_caller(
@@ -121,19 +121,19 @@ class LiveRuns:
 
     async def lead(self, run: Run, leg: Coroutine[Any, Any, CodeModeResult]) -> CodeModeResult:
         """Runs a leg so that an abort can end it; a cancelled caller aborts the run."""
-        lead = run.leg = Lead()
+        lead = run.leg = CallerTask()
         try:
             return self._complete(run, await leg)
         except asyncio.CancelledError:
             if not run.is_left:
                 reason = run.aborted or "the caller was cancelled"
-                await to_the_end(self.abandon(run, reason, leave="aborted"))
+                await finish_despite_cancel(self.abandon(run, reason, leave="aborted"))
             if run.aborted is not None and lead.is_only_stopped:
                 return self._complete(run, _aborted(run))
             raise
         except Exception:
             _log.exception("a leg of run %s failed", run.id)
-            await to_the_end(self.abandon(run, "the engine failed"))
+            await finish_despite_cancel(self.abandon(run, "the engine failed"))
             broken = _cut_short(run, "internal_error", "The engine failed while it ran the program.")
             return self._complete(run, broken)
         finally:
@@ -176,10 +176,10 @@ class LiveRuns:
                 return False
             await self.abort(run, "somebody aborted it")
             return True
-        found = await self._suspensions.find(run_id)
+        found = await self._stored.find(run_id)
         if not isinstance(found, RunMeta) or not same_caller(found.label.scope, caller):
             return False
-        return await self._suspensions.end(run_id, leave="aborted")
+        return await self._stored.end(run_id, leave="aborted")
 
     async def abort_session(self, session: str, agent: str) -> int:
         ended = 0
@@ -187,9 +187,9 @@ class LiveRuns:
             if (run.scope.session, run.scope.agent) == (session, agent):
                 await self.abort(run, "its session was aborted")
                 ended += 1
-        for meta in await self._suspensions.runs(session):
+        for meta in await self._stored.runs(session):
             if meta.label.scope.agent == agent:
-                ended += await self._suspensions.end(meta.label.run_id, leave="aborted")
+                ended += await self._stored.end(meta.label.run_id, leave="aborted")
         return ended
 
     async def abandon(self, run: Run, reason: str, leave: Ending | None = None) -> None:
@@ -200,7 +200,7 @@ class LiveRuns:
         if not run.has_ended:
             _log.debug("run %s is abandoned: %s", run.id, reason)
             run.move(RunState.ABORTED)
-        self._services.end_apart(run, "aborted" if leave else "internal_error")
+        self._services.end_outside_leg(run, "aborted" if leave else "internal_error")
         run.stop_work()  # at once, however long the store takes
         await self._forget(run, leave)
         await run.cancel_work()
@@ -209,7 +209,7 @@ class LiveRuns:
     async def _forget(self, run: Run, leave: Ending | None) -> None:
         """Where the store does not answer, `expire` tries again; until then the run is known as ended."""
         try:
-            if await self._suspensions.end(run.id, leave=leave):
+            if await self._stored.end(run.id, leave=leave):
                 self._tally.add("snapshots", "dropped")
             self._undeleted.discard(run.id)
         except StoreUnavailable as error:
@@ -226,8 +226,8 @@ class LiveRuns:
         """Purges what is past its time. How many runs ended."""
         suspended = [run for run in self.all() if run.state is RunState.WAITING and not run.is_adopted]
         try:
-            gone = {stone.run_id for stone in await self._suspensions.expire()}
-            left = await self._suspensions.own_runs()
+            gone = {stone.run_id for stone in await self._stored.expire()}
+            left = await self._stored.own_runs()
         except StoreUnavailable as error:
             _log.warning("expired runs could not be purged: %s", error)
             return 0
@@ -245,7 +245,7 @@ class LiveRuns:
 
     async def _expire_one(self, run: Run) -> None:
         run.move(RunState.EXPIRED)
-        self._services.end_apart(run, "snapshot_expired")
+        self._services.end_outside_leg(run, "snapshot_expired")
         self.drop(run)
         await run.cancel_work()
         run.wake()

@@ -43,10 +43,10 @@ from codemode.failures import (
     explain_timeout,
     hint_for_unawaited,
 )
-from codemode.runs.host_work import NestedWork
+from codemode.runs.host_work import HostWork
 from codemode.runs.meter import CAPS, RunMeter
 from codemode.runs.run import Run, RunState, wall_ms
-from codemode.runs.stored_runs import Suspensions
+from codemode.runs.stored_runs import StoredRuns
 from codemode.runs.trajectory_archive import Trajectories
 from codemode.workers.errors import Aborted, SupervisorError
 from codemode.workers.supervisor import Supervisor, second_opinion
@@ -61,14 +61,14 @@ class Services:
 
     config: CodeModeConfig
     supervisor: Supervisor
-    suspensions: Suspensions
-    nested: NestedWork
+    stored: StoredRuns
+    work: HostWork
     hub: EventHub
     trajectories: Trajectories
 
-    def end_apart(self, run: Run, code: ErrorCode) -> None:
+    def end_outside_leg(self, run: Run, code: ErrorCode) -> None:
         """For a run that does not end in a leg, or in one that nobody follows to its end."""
-        self.nested.abort_calls(run)
+        self.work.abort_calls(run)
         self.trajectories.keep(run)
         self.tell_end(run, code)
 
@@ -169,7 +169,7 @@ class Leg:
 
     def _begin(self, worker: Worker, message: wire.Call | wire.Yield | wire.Timer | wire.Clear) -> None:
         try:
-            self._services.nested.begin(self._run, message)
+            self._services.work.begin(self._run, message)
         except FrameRefused as refused:
             raise worker.refuse(str(refused)) from None
 
@@ -244,11 +244,11 @@ class Leg:
         """Every end deletes the snapshot and stops what still runs."""
         run = self._run
         run.move(state)
-        self._services.nested.abort_calls(run)
+        self._services.work.abort_calls(run)
         await run.cancel_work()
         if run.claim is not None:
             run.claim = None
-            self._services.suspensions.drop(run.id)
+            self._services.stored.drop(run.id)
             self._meter.see_snapshot("dropped")
 
     async def _suspend(self, worker: Worker, reason: WaitReason) -> CodeModeResult:
@@ -261,19 +261,19 @@ class Leg:
             return await self.fail(self._too_large(captured.bytes))
         self._meter.end_leg("waiting")
         output = self._take_all_output()
-        services.nested.age_calls(run)
+        services.work.set_elapsed(run)
         run.trace.suspend(reason, output, captured.bytes, captured.capture_us)
         state = run.freeze()
         ttl_ms = config.snapshot_ttl_seconds * 1000
         build_id = services.supervisor.build_id
         began = time.perf_counter_ns()
         try:
-            size, run.expires_ms = await services.suspensions.save(
+            size, run.expires_ms = await services.stored.save(
                 build_id, run.id, run.scope, ttl_ms, state, delta, run.claim
             )
         except SnapshotError as error:
             run.unfreeze()
-            self._meter.take_back_waiting()
+            self._meter.undo_waiting()
             run.output[:0] = output
             return await self.fail(self._not_stored(error))
         run.stored_bytes, store_us = size, (time.perf_counter_ns() - began) // 1000
@@ -282,12 +282,12 @@ class Leg:
         telemetry = self._meter.telemetry()
         run.claim = None
         run.move(RunState.WAITING)
-        pending = services.nested.pending_calls(run)
+        pending = services.work.pending_calls(run)
         if any(call.approval is not None for call in pending):
             reason = "approval"  # it may have been asked for while the guest was captured
         self._publish(events.Suspended(run_id=run.id, at_ms=wall_ms(), reason=reason, bytes=size))
         run.shrink()
-        await services.nested.record_settled(run)
+        await services.work.record_settled(run)
         return Waiting(run.id, reason, pending, output, telemetry)
 
     def _not_stored(self, error: SnapshotError) -> Explained:

@@ -17,7 +17,7 @@ from codemode.contract.telemetry import (
     CallMethod,
     CallRecord,
     CallStatus,
-    Catalog,
+    CatalogFacts,
     LossyValue,
     SnapshotCost,
     SnapshotEvent,
@@ -38,7 +38,7 @@ CAPS: frozenset[ErrorCode] = frozenset(
         "too_many_pending_tool_calls",
     )
 )
-_KEPT_EVENTS = 100  # a run that is suspended more often keeps the latest
+_MAX_EVENTS = 100  # a run that is suspended more often keeps the latest
 
 
 class Tally(Struct, rename="camel", omit_defaults=True):
@@ -61,20 +61,20 @@ class Tally(Struct, rename="camel", omit_defaults=True):
         return msgspec.json.decode(msgspec.json.encode(self))
 
 
-class _RunState(Struct, omit_defaults=True):
+class _Counters(Struct, omit_defaults=True):
     tally: Tally = field(default_factory=Tally)
     ledger: dict[str, CallRecord] = {}
     events: list[SnapshotEvent] = []
     snapshot: SnapshotCost | None = None
     visible_tools: tuple[str, ...] = ()
-    catalog: Catalog | None = None
+    catalog: CatalogFacts | None = None
 
 
 class RunMeter:
     """Of one run, over all its legs. Everything is also added to the engine's tally, once."""
 
     def __init__(self, engine: Tally) -> None:
-        self._state = _RunState()
+        self._state = _Counters()
         self._engine = engine
 
     @classmethod
@@ -87,7 +87,7 @@ class RunMeter:
     def encode(self) -> bytes:
         return msgspec.json.encode(self._state)
 
-    def see_surface(self, visible_tools: Sequence[str], catalog: Catalog, tokens_saved: int) -> None:
+    def record_surface(self, visible_tools: Sequence[str], catalog: CatalogFacts, tokens_saved: int) -> None:
         """What the model was shown, and what that saved it."""
         self._state.visible_tools, self._state.catalog = tuple(visible_tools), catalog
         self._state.tally.tokens_saved += tokens_saved
@@ -121,7 +121,7 @@ class RunMeter:
         if tool and method in ("call", "namespace"):  # to describe a tool is not to call it
             self._add("tools", tool)
 
-    def age_call(self, id: str, ms: float) -> None:
+    def set_elapsed(self, id: str, ms: float) -> None:
         """For one that is still under way."""
         found = self._state.ledger.get(id)
         if found is not None:
@@ -158,14 +158,14 @@ class RunMeter:
 
     def _note_event(self, event: SnapshotEvent) -> None:
         self._state.events.append(event)
-        del self._state.events[:-_KEPT_EVENTS]
+        del self._state.events[:-_MAX_EVENTS]
 
     def end_leg(self, outcome: Literal["completed", "waiting"] | ErrorCode) -> None:
         self._add("results", outcome)
         if outcome in CAPS:
             self._add("cap_failures", outcome)
 
-    def take_back_waiting(self) -> None:
+    def undo_waiting(self) -> None:
         """The leg was to end as waiting, which the stored state had to know first, and could not."""
         self._add("results", "waiting", -1)
 
@@ -196,4 +196,4 @@ class RunMeter:
         self._engine.add(group, name, amount)
 
 
-_decoder = msgspec.json.Decoder(_RunState)
+_decoder = msgspec.json.Decoder(_Counters)

@@ -29,11 +29,11 @@ from codemode.contract.inputs import InputRefused, unknown_run
 from codemode.contract.results import CodeModeResult, Failed, Waiting, failed
 from codemode.executor import Decision
 from codemode.runs.admission import Admission
-from codemode.runs.caller_task import to_the_end
+from codemode.runs.caller_task import finish_despite_cancel
 from codemode.runs.leg import Leg, Services, explain_worker
 from codemode.runs.meter import Tally
 from codemode.runs.run import Run, RunState, Work, read_trace
-from codemode.runs.stored_runs import Opened, now_ms
+from codemode.runs.stored_runs import ClaimedRun, now_ms
 from codemode.workers.errors import SupervisorError
 from codemode.workers.worker import Worker
 
@@ -43,25 +43,25 @@ _HELD = "This run belongs to another engine that is still running; ask that one.
 _LEAST_BUDGET_MS = 100  # for a program whose call settled at the end of the waiting
 
 
-class Resumption:
+class Resumer:
     """The `wait` half of an engine."""
 
     def __init__(self, services: Services, admission: Admission, tally: Tally) -> None:
         self._services = services
         self._admission = admission
-        self._suspensions = services.suspensions
-        self._nested = services.nested
+        self._stored = services.stored
+        self._work = services.work
         self._tally = tally
 
     async def resume(self, run: Run) -> CodeModeResult:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._services.config.timeout_ms / 1000
-        opened: Opened | Failed | None = None
+        opened: ClaimedRun | Failed | None = None
         if run.is_adopted:
             opened = await self._take_over_alone(run)
             if isinstance(opened, Failed):
                 return opened
-        self._nested.give_back_yields(run)
+        self._work.give_back_yields(run)
         if not run.settled:
             if opened is not None and (unkept := await self._keep(run, opened)) is not None:
                 return unkept
@@ -81,7 +81,7 @@ class Resumption:
         with worker:
             is_thawed = opened is not None
             if opened is None:
-                if not self._suspensions.is_durable:  # which would take longer than waking
+                if not self._stored.is_durable:  # which would take longer than waking
                     worker.attend()
                 opened = await self._open(run)
                 if isinstance(opened, Failed):
@@ -102,14 +102,14 @@ class Resumption:
             run.move(RunState.RUNNING)
             return await leg.resume(worker) if lost is None else await leg.fail(explain_worker(lost))
 
-    async def _lease(self, run: Run, opened: Opened | None) -> Worker:
+    async def _lease(self, run: Run, opened: ClaimedRun | None) -> Worker:
         """An engine that is closed meanwhile leaves the run in the store: nothing of it runs yet."""
-        run.is_listening = self._suspensions.is_durable
+        run.is_listening = self._stored.is_durable
         try:
             return await self._services.supervisor.lease(session=run.scope.session)
         except asyncio.CancelledError:
             if run.is_left and opened is not None:
-                await to_the_end(self._keep(run, opened))
+                await finish_despite_cancel(self._keep(run, opened))
             raise
         finally:
             run.is_listening = False
@@ -127,7 +127,7 @@ class Resumption:
             run.is_adopted = unkept is not None
             return unkept
 
-    async def _take_over_alone(self, run: Run) -> Opened | Failed | None:
+    async def _take_over_alone(self, run: Run) -> ClaimedRun | Failed | None:
         """None if somebody who had to decide was quicker: then it is ours, and suspended."""
         assert run.adoption is not None, "not a dead engine's"
         async with run.adoption:
@@ -139,7 +139,7 @@ class Resumption:
 
     async def _news(self, run: Run, deadline: float) -> bool:
         """Something has settled. An approval that is asked for meanwhile is not news for the program."""
-        run.is_listening = self._suspensions.is_durable
+        run.is_listening = self._stored.is_durable
         try:
             with run.alarm_at(deadline):
                 while not run.settled:
@@ -149,7 +149,7 @@ class Resumption:
             run.is_listening = False
         return True
 
-    async def _open(self, run: Run) -> Opened | Failed:
+    async def _open(self, run: Run) -> ClaimedRun | Failed:
         """Claims the snapshot, so that nobody else resumes it, and opens it."""
         build_id = self._services.supervisor.build_id
         if not build_id:  # then nothing here can tell whether it fits
@@ -157,17 +157,17 @@ class Resumption:
         saved_by: Owner | None = None
         try:
             if run.claim is not None:
-                await self._suspensions.release(run.claim)
+                await self._stored.release(run.claim)
                 run.claim = None
             if run.is_adopted:  # else it is ours, and nobody takes it from an engine that lives
-                meta = await self._suspensions.find(run.id)
+                meta = await self._stored.find(run.id)
                 if not isinstance(meta, RunMeta):
                     return await self._gone(run, _lost(run) if meta is None else ended(meta.ending))
-                if self._suspensions.is_held(meta):
+                if self._stored.is_held(meta):
                     run.is_foreign = True
                     return failed("invalid_input", _HELD)
                 saved_by = meta.saved_by  # so that of two who take it over one is too late
-            opened = await self._suspensions.claim(build_id, run.id, run.scope, saved_by=saved_by)
+            opened = await self._stored.claim(build_id, run.id, run.scope, saved_by=saved_by)
         except EnvelopeRefused as error:
             return await self._refused(run, error)
         except (StoreUnavailable, NotHeld) as error:
@@ -179,7 +179,7 @@ class Resumption:
             if opened.why == "expired":  # told once, it stays so, whatever the clock does next
                 await self._remember(run)
                 with contextlib.suppress(StoreUnavailable):
-                    await self._suspensions.end(run.id, leave="expired")
+                    await self._stored.end(run.id, leave="expired")
             return await self._gone(run, _lost(run) if opened.why == "unknown" else ended(opened.why))
         return opened
 
@@ -200,7 +200,7 @@ class Resumption:
         if run.trace.look(()) is None:
             build_id = self._services.supervisor.build_id
             with contextlib.suppress(StoreUnavailable):
-                state = await self._suspensions.peek(build_id, run.id, run.scope)
+                state = await self._stored.peek(build_id, run.id, run.scope)
                 if state is not None:
                     stored, calls = read_trace(state)
                     run.trace.thaw(stored)
@@ -209,11 +209,11 @@ class Resumption:
     async def _gone(self, run: Run, result: Failed) -> Failed:
         if not run.has_ended:
             run.move(_ENDS.get(result.code, RunState.FAILED))
-            self._services.end_apart(run, result.code)
+            self._services.end_outside_leg(run, result.code)
         await run.cancel_work()
         return result
 
-    async def _take_over(self, run: Run) -> Opened | Failed:
+    async def _take_over(self, run: Run) -> ClaimedRun | Failed:
         """After a restart: what settled is delivered; calls that were in flight end as interrupted, or run
         again with the same key if their tool is idempotent; timers go on, approvals are still asked for."""
         opened = await self._open(run)
@@ -221,10 +221,10 @@ class Resumption:
             return opened
         memory = run.thaw(opened.state, self._tally)
         try:
-            self._admission.readmit(run)
+            self._admission.resolve_again(run)
         except (InputRefused, ConfigError) as refused:
             run.is_foreign = True  # it stays as it is, for an engine that has what it needs
-            await self._suspensions.release(opened.claim)
+            await self._stored.release(opened.claim)
             code = refused.code if isinstance(refused, InputRefused) else "invalid_config"
             return failed(code, str(refused))
         run.is_foreign = False
@@ -236,13 +236,13 @@ class Resumption:
             work = run.pending.get(int(recorded.call_id)) if recorded.kind == "call" else None
             if work is not None:
                 settled = Settlement(work.id, recorded.payload[1:], recorded.payload[:1] == b"\1")
-                self._nested.settle_recorded(run, work, settled)
+                self._work.settle_recorded(run, work, settled)
         for work in list(run.pending.values()):
             self._continue(run, work, decisions.get(str(work.id)))
         return opened
 
     def _continue(self, run: Run, work: Work, decision: bytes | None) -> None:
-        nested = self._nested
+        nested = self._work
         if work.method == "timer":
             nested.arm_timer(run, work)
         elif work.method == "yield":
@@ -259,11 +259,11 @@ class Resumption:
         """An approved call may have run before the engine died: only an idempotent one runs again."""
         approval, work.approval = work.approval, None
         if approval is not None and (work.idempotent or not decision.approved):
-            self._nested.decide(run, work, approval, decision)
+            self._work.decide(run, work, approval, decision)
         else:
-            self._nested.interrupt(run, work)
+            self._work.interrupt(run, work)
 
-    async def _keep(self, run: Run, opened: Opened) -> Failed | None:
+    async def _keep(self, run: Run, opened: ClaimedRun) -> Failed | None:
         """Saves what was taken over as ours; until now its snapshot says that nobody living has it.
 
         Where that fails the run stays in the store as it was, to be taken over once more.
@@ -272,14 +272,12 @@ class Resumption:
         ttl_ms = max(1, opened.expires_at_ms - now_ms())
         build_id = self._services.supervisor.build_id
         try:
-            await self._suspensions.save(
-                build_id, run.id, run.scope, ttl_ms, state, opened.delta, opened.claim
-            )
+            await self._stored.save(build_id, run.id, run.scope, ttl_ms, state, opened.delta, opened.claim)
         except SnapshotError as error:
             run.is_foreign = True
             await run.cancel_work()
             with contextlib.suppress(SnapshotError):
-                await self._suspensions.release(opened.claim)
+                await self._stored.release(opened.claim)
             if isinstance(error, NotHeld):
                 return failed("aborted", "The run was cancelled by another engine.")
             code = "snapshot_limit_exceeded" if isinstance(error, StoreFull) else "internal_error"
@@ -294,14 +292,14 @@ class Resumption:
         if not run.has_ended:
             with contextlib.suppress(StoreUnavailable):
                 build_id = self._services.supervisor.build_id
-                state = await self._suspensions.peek(build_id, run.id, run.scope)
+                state = await self._stored.peek(build_id, run.id, run.scope)
         if state is None or now_ms() >= run.expires_ms:
             opened = await self._open(run)  # which says what has become of it
             if isinstance(opened, Failed):
                 return opened
             state = opened.state
             try:
-                await self._suspensions.release(opened.claim)
+                await self._stored.release(opened.claim)
             except SnapshotError as error:
                 run.claim = opened.claim  # still ours, so the next wait gives it back first
                 _log.warning("run %s could not be put back: %s", run.id, error)
@@ -310,9 +308,9 @@ class Resumption:
         meter.begin_leg("wait")
         meter.end_leg("waiting")
         run.idle_waits += 1
-        self._nested.age_calls(run)
+        self._work.set_elapsed(run)
         telemetry = meter.telemetry()
-        pending = self._nested.pending_calls(run)
+        pending = self._work.pending_calls(run)
         run.is_frozen = True
         done = [call for call in telemetry.calls if call.status != "pending"]
         run.late = tuple((call.id, call.status, call.ms, call.bytes_out) for call in done)

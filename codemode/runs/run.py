@@ -26,7 +26,7 @@ from codemode.config import Language
 from codemode.contract.results import Output
 from codemode.contract.telemetry import CallRecord, CallStatus
 from codemode.executor import ApprovalRequest, Calling, join
-from codemode.runs.caller_task import Lead
+from codemode.runs.caller_task import CallerTask
 from codemode.runs.environment import Environment
 from codemode.runs.meter import RunMeter, Tally
 from codemode.tools import CallContext, Tool
@@ -132,7 +132,7 @@ class Run:
         self.tasks: dict[int, asyncio.Task[None]] = {}  # what else is
         self.timers: dict[int, asyncio.TimerHandle] = {}
         self.waiter: asyncio.Future[None] | None = None
-        self.leg: Lead | None = None
+        self.leg: CallerTask | None = None
         self.is_frozen = False
         self.is_adopted = False  # a dead engine's: what it waits for is not here
         self.adoption: asyncio.Lock | None = None  # whoever takes it over does so alone

@@ -25,9 +25,9 @@ from codemode_snapshots import (
     MemoryStore,
     NotClaimed,
     Owner,
+    Recorded,
     RunMeta,
     Scope,
-    Settlement,
     Snapshot,
     SnapshotStore,
     StoreLimits,
@@ -53,8 +53,8 @@ _open_here: set[str] = set()  # engine ids of this process: that it lives does n
 _STAYS = ("wrong_key", "wrong_build", "wrong_version", "too_large")
 
 
-class Opened:
-    """A claimed run: what it needs to go on. Until `Suspensions.save` or `end`, nobody else can have it."""
+class ClaimedRun:
+    """A claimed run: what it needs to go on. Until `StoredRuns.save` or `end`, nobody else can have it."""
 
     __slots__ = ("claim", "delta", "expires_at_ms", "settlements", "state")
 
@@ -63,7 +63,7 @@ class Opened:
         claim: Claim,
         state: bytes,
         delta: Data,
-        settlements: Sequence[Settlement],
+        settlements: Sequence[Recorded],
         expires_at_ms: int,
     ) -> None:
         self.claim = claim
@@ -85,7 +85,7 @@ def store_limits(config: CodeModeConfig, settings: EngineSettings) -> StoreLimit
     )
 
 
-class Suspensions:
+class StoredRuns:
     """One engine's suspended runs, in memory or in a file that outlives it."""
 
     def __init__(self, path: str | Path | None, limits: StoreLimits, key: bytes | None = None) -> None:
@@ -179,7 +179,7 @@ class Suspensions:
 
     async def claim(
         self, build_id: str, run_id: str, scope: Scope, *, saved_by: Owner | None = None
-    ) -> Opened | NotClaimed:
+    ) -> ClaimedRun | NotClaimed:
         """Takes the run out of everybody else's reach; with `saved_by` only if it is still that engine's.
 
         Raises EnvelopeRefused, and the run is then gone, unless another engine can open it.
@@ -200,7 +200,7 @@ class Suspensions:
             else:
                 await self.end(run_id, leave="expired" if refused.reason == "expired" else None)
             raise
-        return Opened(claimed.claim, opened.state, opened.delta, settled, opened.expires_at_ms)
+        return ClaimedRun(claimed.claim, opened.state, opened.delta, settled, opened.expires_at_ms)
 
     async def _take(self, store: SnapshotStore, run_id: str, saved_by: Owner | None) -> Claimed | NotClaimed:
         claiming = self._in_thread(
@@ -234,7 +234,7 @@ class Suspensions:
     async def release(self, claim: Claim) -> None:
         await self._call(lambda store: store.release(claim))
 
-    async def record(self, run_id: str, settlement: Settlement) -> bool:
+    async def record(self, run_id: str, settlement: Recorded) -> bool:
         """Keeps what settled while its run is suspended, where that outlives the engine."""
         sealed = seal_settlement(self._key, run_id, settlement)
         return await self._call(lambda store: store.record_settlement(run_id, sealed))

@@ -16,7 +16,7 @@ from codemode.contract.inputs import same_caller
 from codemode.contract.results import CodeModeResult
 from codemode.contract.telemetry import CallRecord
 from codemode.runs.run import Run, RunState, read_trace, wall_ms
-from codemode.runs.stored_runs import Suspensions
+from codemode.runs.stored_runs import StoredRuns
 from codemode.trajectory.export import Late, build, ledger
 from codemode.trajectory.recording import Recording
 from codemode.trajectory.shapes import VERSION, RunStatus, SessionTrajectory, Trajectory
@@ -25,7 +25,7 @@ from codemode.workers.supervisor import Supervisor
 
 MAX_ENDED = 256
 MAX_BYTES = 8 << 20
-_MOST_RUNS = 256  # in one session's trajectory: the latest
+_MAX_RUNS = 256  # in one session's trajectory: the latest
 
 
 class _Kept(Struct, frozen=True):
@@ -46,7 +46,7 @@ class _Ended(NamedTuple):
     at_ms: int
 
 
-class KnownRuns(Protocol):
+class RunFinder(Protocol):
     """Those that the engine knows now; see live.py."""
 
     def get(self, run_id: str) -> Run | None: ...
@@ -56,9 +56,9 @@ class KnownRuns(Protocol):
 class Trajectories:
     """Of one engine."""
 
-    def __init__(self, supervisor: Supervisor, suspensions: Suspensions, recording: Recording) -> None:
+    def __init__(self, supervisor: Supervisor, stored: StoredRuns, recording: Recording) -> None:
         self._supervisor = supervisor
-        self._suspensions = suspensions
+        self._stored = stored
         self.recording = recording
         self._ended: dict[str, _Kept] = {}  # oldest first, and so are these:
         self._suspended: dict[str, _Kept] = {}
@@ -107,7 +107,7 @@ class Trajectories:
             run.trace.pack(() if run.meter is None else run.meter.calls)
             self._put(run)
 
-    async def of_run(self, runs: KnownRuns, run_id: str, caller: Scope) -> Trajectory | None:
+    async def of_run(self, runs: RunFinder, run_id: str, caller: Scope) -> Trajectory | None:
         """None for whoever is not in the run's scope, as if there were no such run."""
         self._note_ends()
         if runs.get(run_id) is None and self._get(run_id) is None:
@@ -119,7 +119,7 @@ class Trajectories:
             return None
         status = kept.status
         if status == "waiting":  # it may have ended in the store, where nobody here had it
-            found = await self._suspensions.find(run_id)
+            found = await self._stored.find(run_id)
             if isinstance(found, Tombstone):
                 status = "expired" if found.ending == "expired" else "aborted"
         return build(run_id, kept.scope, status, kept.trace.look(()), kept.late)
@@ -130,11 +130,11 @@ class Trajectories:
         kept = self._get(run_id)
         return () if kept is None else ledger(kept.trace.look(()), kept.late)
 
-    async def of_session(self, runs: KnownRuns, owner: Scope) -> SessionTrajectory:
+    async def of_session(self, runs: RunFinder, owner: Scope) -> SessionTrajectory:
         """All runs of the agent in this session, whichever turn of it started them."""
         self._note_ends()
         scopes = {run_id: kept.scope for run_id, kept in (self._ended | self._suspended).items()}
-        for meta in await self._suspensions.runs(owner.session):
+        for meta in await self._stored.runs(owner.session):
             scopes.setdefault(meta.label.run_id, meta.label.scope)
         scopes |= {run.id: run.scope for run in runs.all()}
         mine = [
@@ -142,17 +142,17 @@ class Trajectories:
             for run_id, scope in scopes.items()
             if (scope.session, scope.agent) == (owner.session, owner.agent)
         ]
-        found = [await self.of_run(runs, run_id, scope) for run_id, scope in mine[-_MOST_RUNS:]]
+        found = [await self.of_run(runs, run_id, scope) for run_id, scope in mine[-_MAX_RUNS:]]
         known = [run for run in found if run is not None]
         known.sort(key=lambda run: (run.started_at_ms, run.run_id))
         return SessionTrajectory(version=VERSION, agent=owner.agent, session=owner.session, runs=tuple(known))
 
-    async def _read(self, runs: KnownRuns, run_id: str, caller: Scope) -> None:
+    async def _read(self, runs: RunFinder, run_id: str, caller: Scope) -> None:
         """What a dead engine left in the store, looked at without taking it."""
-        meta = await self._suspensions.find(run_id)
+        meta = await self._stored.find(run_id)
         if not isinstance(meta, RunMeta) or not same_caller(meta.label.scope, caller):
             return
-        state = await self._suspensions.peek(self._supervisor.build_id, run_id, meta.label.scope)
+        state = await self._stored.peek(self._supervisor.build_id, run_id, meta.label.scope)
         if state is None or runs.get(run_id) is not None or self._get(run_id) is not None:
             return
         trace = Trace(run_id, self.recording)

@@ -13,8 +13,8 @@ from codemode.tools import Tool
 from codemode.tools.sketch import sketch
 
 DEFAULT_BUDGET = 3_000  # characters, about 750 tokens
-_LONGEST_INPUT = 160
-_LONGEST_OUTPUT = 80
+_MAX_INPUT = 160
+_MAX_OUTPUT = 80
 
 
 def quick_index(catalog: Catalog, budget: int = DEFAULT_BUDGET) -> str:
@@ -38,8 +38,8 @@ def quick_index(catalog: Catalog, budget: int = DEFAULT_BUDGET) -> str:
 def _line(catalog: Catalog, tool: Tool) -> str:
     name = catalog.convenience_of(tool) or f"call {json.dumps(tool.id)}"
     has_input = bool(tool.parameters.get("properties"))
-    taken = sketch(tool.parameters, longest=_LONGEST_INPUT) if has_input else ""
-    given = "?" if tool.returns is None else sketch(tool.returns, longest=_LONGEST_OUTPUT)
+    taken = sketch(tool.parameters, longest=_MAX_INPUT) if has_input else ""
+    given = "?" if tool.returns is None else sketch(tool.returns, longest=_MAX_OUTPUT)
     return " ".join(f"{name}({taken}) -> {given}".split())
 
 

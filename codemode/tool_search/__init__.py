@@ -1,7 +1,7 @@
 """Tool Search: large catalogs for models that do not use code mode, behind search, describe and call."""
 
 from codemode.tool_search.answers import Answer, CalledTool
-from codemode.tool_search.gate import Decision, Exposure
+from codemode.tool_search.gate import Exposure, GateVerdict
 from codemode.tool_search.prepared import PreparedSearch
 from codemode.tool_search.search import ToolSearch
 from codemode.tool_search.telemetry import FinalCall, SearchTelemetry, comparison, comparison_report
@@ -9,9 +9,9 @@ from codemode.tool_search.telemetry import FinalCall, SearchTelemetry, compariso
 __all__ = [
     "Answer",
     "CalledTool",
-    "Decision",
     "Exposure",
     "FinalCall",
+    "GateVerdict",
     "PreparedSearch",
     "SearchTelemetry",
     "ToolSearch",

@@ -8,9 +8,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 from codemode.contract.error_codes import CALL_ERRORS, ERRORS, ErrorFacts
-from codemode.contract.results import Approval, CodeModeResult, Completed, Output, envelope
-from codemode.contract.results import Failed as RunFailed
-from codemode.executor import CallResult, Failed, NeedsApproval, Ok
+from codemode.contract.results import CodeModeResult, Completed, Failed, Output, PendingApproval, envelope
+from codemode.executor import CallFailed, CallOk, CallResult, NeedsApproval
 from codemode.tools import Tool
 from codemode.tools.definition import Source
 
@@ -42,7 +41,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     raw_value: Raw = Raw(b"null")
     output: tuple[Output, ...] = ()
     error: AnswerError | None = None
-    approval: Approval | None = None
+    approval: PendingApproval | None = None
     tool: CalledTool | None = None
     repairs: tuple[str, ...] = ()
 
@@ -86,12 +85,12 @@ class Answer(Struct, frozen=True, kw_only=True):
 def of_call(called: str, result: CallResult, tool: Tool | None, repairs: tuple[str, ...]) -> Answer:
     ran = None if tool is None else CalledTool(tool.id, tool.name, tool.source)
     match result:
-        case Ok(json):
+        case CallOk(json):
             return Answer(called=called, status="completed", raw_value=Raw(json), tool=ran, repairs=repairs)
         case NeedsApproval(asked):
-            waiting = Approval(asked.id, asked.summary)
+            waiting = PendingApproval(asked.id, asked.summary)
             return Answer(called=called, status="waiting", approval=waiting, tool=ran, repairs=repairs)
-        case Failed(code, _, message, data):
+        case CallFailed(code, _, message, data):
             error = AnswerError(code, message, CALL_ERRORS[code], data)
             return Answer(called=called, status="failed", error=error, tool=ran, repairs=repairs)
 
@@ -103,7 +102,7 @@ def of_program(called: str, result: CodeModeResult, repairs: tuple[str, ...]) ->
             return Answer(
                 called=called, status="completed", raw_value=value, output=result.output, repairs=repairs
             )
-        case RunFailed():
+        case Failed():
             error = AnswerError(result.code, result.error, ERRORS[result.code])
             return Answer(called=called, status="failed", error=error, output=result.output, repairs=repairs)
         case _:

@@ -10,13 +10,21 @@ import msgspec
 
 from codemode.config.tool_search import SearchMode, ToolSearchConfig
 from codemode.contract.telemetry import CallMethod
-from codemode.executor import ApprovalRequest, CallRequest, CallResult, Executor, Failed, NeedsApproval, Ok
-from codemode.executor import Decision as Approving
+from codemode.executor import (
+    ApprovalRequest,
+    CallFailed,
+    CallOk,
+    CallRequest,
+    CallResult,
+    Decision,
+    Executor,
+    NeedsApproval,
+)
 from codemode.runs.host_work import LARGE_CATALOG
 from codemode.tool_search import answers
 from codemode.tool_search.answers import Answer
 from codemode.tool_search.catalog import SearchCatalog, SearchExecutor
-from codemode.tool_search.engine_runs import Caller, Order, Workshop
+from codemode.tool_search.engine_runs import Caller, CallSpec, SearchRuns
 from codemode.tool_search.repair import (
     Unreadable,
     read_call,
@@ -33,14 +41,14 @@ from codemode.tools.threads import call_in_thread
 _encode = msgspec.json.encode
 
 
-class Live(NamedTuple):
+class LiveTools(NamedTuple):
     """The tools of a run as they are now: those the model sees as they are, and those it can find."""
 
     direct: SearchCatalog
     deferred: SearchCatalog
 
 
-class Asked(NamedTuple):
+class AskedCall(NamedTuple):
     """A call that waits for an approval."""
 
     called: str
@@ -48,22 +56,22 @@ class Asked(NamedTuple):
     approval: ApprovalRequest
 
 
-class Desk(NamedTuple):
+class CallDeps(NamedTuple):
     """What all calls of a prepared run share."""
 
-    shop: Workshop
+    shop: SearchRuns
     config: ToolSearchConfig
     who: Caller
     mode: SearchMode | None
     meter: SearchMeter
-    asked: dict[str, Asked]
+    asked: dict[str, AskedCall]
 
 
 class ModelCall:
     """`called` is the name the model used. Made for one call, and used once."""
 
     def __init__(
-        self, desk: Desk, live: Live, called: str, call_id: str, context: CallContext | None
+        self, desk: CallDeps, live: LiveTools, called: str, call_id: str, context: CallContext | None
     ) -> None:
         self._desk = desk
         self._live = live
@@ -100,11 +108,11 @@ class ModelCall:
             told = (
                 f'"{name[:120]}" is the name of a tool of the client and of another one; neither was called.'
             )
-            return answers.of_call(name, Failed("denied", "NameCollision", told), None, repairs)
+            return answers.of_call(name, CallFailed("denied", "NameCollision", told), None, repairs)
         catalog = live.deferred if shown is None else live.direct
         return await self._execute(catalog, name, arguments, repairs)
 
-    async def resume(self, asked: Asked, decision: Approving) -> Answer:
+    async def resume(self, asked: AskedCall, decision: Decision) -> Answer:
         """The tool is looked for again, where it was: it may be gone since."""
         live = self._live
         catalog = live.direct if live.direct.resolve(asked.request.tool) else live.deferred
@@ -122,7 +130,7 @@ class ModelCall:
         async def work() -> CallResult:
             # the first search of a large catalog builds its index
             found = await call_in_thread("search", search) if len(catalog) > LARGE_CATALOG else search()
-            return Ok(_encode(found))
+            return CallOk(_encode(found))
 
         result = await self._do(None, "", "search", read.query.encode("utf-8", "replace"), work)
         return answers.of_call(self._called, result, None, read.repairs)
@@ -133,7 +141,7 @@ class ModelCall:
 
         async def work() -> CallResult:
             found = catalog.describe(read.text)
-            return catalog.unknown(read.text) if found is None else Ok(_encode(found))
+            return catalog.unknown(read.text) if found is None else CallOk(_encode(found))
 
         result = await self._do(tool, "" if tool is None else tool.name, "describe", b"", work)
         return answers.of_call(self._called, result, tool, read.repairs)
@@ -155,13 +163,13 @@ class ModelCall:
             tool, name, "call", _json(arguments), partial(self._executor(catalog).call, request)
         )
         if isinstance(result, NeedsApproval):
-            self._desk.asked[result.approval.id] = Asked(self._called, request, result.approval)
+            self._desk.asked[result.approval.id] = AskedCall(self._called, request, result.approval)
         return answers.of_call(self._called, result, tool, repairs)
 
     async def _do(
         self, tool: Tool | None, name: str, method: CallMethod, given: bytes, work: Callable[[], Any]
     ) -> CallResult:
-        result = await self._desk.shop.execute(self._run, Order(tool, name, method, len(given), work))
+        result = await self._desk.shop.execute(self._run, CallSpec(tool, name, method, len(given), work))
         self._desk.meter.record(self._called, self._run.require_meter().calls)
         return result
 
@@ -178,7 +186,7 @@ class ModelCall:
 
     def _refused(self, refused: Unreadable) -> Answer:
         return answers.of_call(
-            self._called, Failed("invalid_arguments", "InvalidArguments", str(refused)), None, ()
+            self._called, CallFailed("invalid_arguments", "InvalidArguments", str(refused)), None, ()
         )
 
     def _call_it_otherwise(self, name: str) -> Answer:
@@ -186,7 +194,7 @@ class ModelCall:
         assert tool is not None
         how = self._live.deferred.call_expression(tool)
         told = f"{tool.name} is not one of the tools you can call by name; call it as {how}."
-        return answers.of_call(self._called, Failed("unknown_tool", "UnknownTool", told), None, ())
+        return answers.of_call(self._called, CallFailed("unknown_tool", "UnknownTool", told), None, ())
 
 
 def _json(arguments: object) -> bytes:

@@ -13,10 +13,10 @@ from typing import cast
 from codemode.catalog import Catalog
 from codemode.catalog.catalog import TOOL_SEARCH_CONTROLS
 from codemode.catalog.names import call_expression
-from codemode.executor import CallRequest, Executor, Failed
+from codemode.executor import CallFailed, CallRequest, Executor
 from codemode.tools import Tool
 
-_LONGEST_NAME = 120
+_MAX_NAME = 120
 _SHOWN_IDS = 5
 
 
@@ -40,19 +40,19 @@ class SearchCatalog(Catalog):
     def call_expression(self, tool: Tool) -> str:
         return self._ready(tool)
 
-    def unknown(self, asked: str) -> Failed:
+    def unknown(self, asked: str) -> CallFailed:
         """Why a name cannot be called. What policy denied is in no list here: it sounds misspelt."""
-        name = asked[:_LONGEST_NAME]
+        name = asked[:_MAX_NAME]
         if not asked:
-            return Failed(
+            return CallFailed(
                 "invalid_arguments", "InvalidArguments", "A tool is named by its id, a text; search for it."
             )
         if asked.rpartition(":")[2] in TOOL_SEARCH_CONTROLS:
-            return Failed(
+            return CallFailed(
                 "denied", "RecursionRefused", f"{name} is a control and cannot be called as a tool."
             )
         if asked in self._direct:
-            return Failed(
+            return CallFailed(
                 "denied",
                 "CallItDirectly",
                 f"{name} is one of your own tools: call it by itself, not through a control.",
@@ -60,17 +60,17 @@ class SearchCatalog(Catalog):
         same = [tool.id for tool in self.tools if tool.name == asked]
         if same:
             told = f'Several tools are called "{name}"; give an id: {", ".join(same[:_SHOWN_IDS])}.'
-            return Failed("unknown_tool", "UnknownTool", told, {"ids": same[:_SHOWN_IDS]})
+            return CallFailed("unknown_tool", "UnknownTool", told, {"ids": same[:_SHOWN_IDS]})
         near = self.nearest(asked)
         hint = f" Nearest: {', '.join(near)}." if near else ""
         told = f'No tool "{name}" in this run.{hint} Search for it by what it does.'
-        return Failed("unknown_tool", "UnknownTool", told, {"nearest": near} if near else None)
+        return CallFailed("unknown_tool", "UnknownTool", told, {"nearest": near} if near else None)
 
 
 class SearchExecutor(Executor):
     """The executor of ordinary turns, over such a catalog."""
 
-    def _unknown(self, request: CallRequest) -> Failed:
+    def _unknown(self, request: CallRequest) -> CallFailed:
         catalog = self._catalog
         assert isinstance(catalog, SearchCatalog)
         return catalog.unknown(request.tool)

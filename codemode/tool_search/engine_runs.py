@@ -19,10 +19,10 @@ from codemode.contract import events
 from codemode.contract.inputs import InputRefused, read_exec, read_scope
 from codemode.contract.results import CodeModeResult, Completed, failed
 from codemode.contract.telemetry import CallMethod
-from codemode.executor import CallResult, Failed, Ok
+from codemode.executor import CallFailed, CallOk, CallResult
 from codemode.policy import Resolution
 from codemode.runs.admission import Admission, Outer
-from codemode.runs.known_runs import LiveRuns
+from codemode.runs.known_runs import KnownRuns
 from codemode.runs.leg import Services
 from codemode.runs.meter import RunMeter, Tally
 from codemode.runs.run import Run, RunState, new_run_id, wall_ms
@@ -53,7 +53,7 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class CallSpec:
     """One call: what is called, as it goes into the ledger, and how."""
 
     tool: Tool | None
@@ -63,7 +63,7 @@ class Order:
     work: Callable[[], Awaitable[CallResult]]
 
 
-class Workshop:
+class SearchRuns:
     """Of one engine."""
 
     def __init__(
@@ -71,7 +71,7 @@ class Workshop:
         engine: Engine,
         admission: Admission,
         services: Services,
-        runs: LiveRuns,
+        runs: KnownRuns,
         tally: Tally,
     ) -> None:
         self.engine = engine
@@ -107,22 +107,22 @@ class Workshop:
         run.provider, run.model, run.allow = who.provider, who.model, who.allow
         return run
 
-    async def execute(self, run: Run, order: Order) -> CallResult:
+    async def execute(self, run: Run, order: CallSpec) -> CallResult:
         """One structured call; the run's ledger has it whatever becomes of it."""
         if self._runs.is_closed:
-            return Failed("aborted", "Aborted", "The engine is closed.")
+            return CallFailed("aborted", "Aborted", "The engine is closed.")
         found: list[CallResult] = []
 
         async def leg() -> CodeModeResult:
             result = await self._metered(run, order)
             found.append(result)
             meter = run.require_meter()
-            if isinstance(result, Failed):
+            if isinstance(result, CallFailed):
                 run.move(RunState.FAILED)
                 meter.end_leg("nested_tool_failed")
                 return failed("nested_tool_failed", result.message)
             run.move(RunState.COMPLETED)
-            meter.end_leg("completed" if isinstance(result, Ok) else "waiting")
+            meter.end_leg("completed" if isinstance(result, CallOk) else "waiting")
             return Completed(Raw(b"null"), (), meter.telemetry())
 
         self._runs.add(run)
@@ -132,12 +132,12 @@ class Workshop:
         run.require_meter().abort_pending()
         is_aborted = ended.to_dict().get("code") == "aborted"
         if is_aborted:
-            return Failed(
+            return CallFailed(
                 "aborted", "Aborted", f"The call was cancelled: {run.aborted or 'its caller is gone'}."
             )
-        return Failed("tool_error", "InternalError", "the call failed inside the engine")
+        return CallFailed("tool_error", "InternalError", "the call failed inside the engine")
 
-    async def _metered(self, run: Run, order: Order) -> CallResult:
+    async def _metered(self, run: Run, order: CallSpec) -> CallResult:
         meter, hub = run.require_meter(), self._services.hub
         tool_id = "" if order.tool is None else order.tool.id
         meter.start_call(
@@ -149,7 +149,7 @@ class Workshop:
         began = time.perf_counter()
         result = await order.work()
         ms = (time.perf_counter() - began) * 1000
-        meter.finish_call(_CALL_ID, result.status, ms, len(result.json) if isinstance(result, Ok) else 0)
+        meter.finish_call(_CALL_ID, result.status, ms, len(result.json) if isinstance(result, CallOk) else 0)
         if hub.has_listeners:
             hub.publish(
                 events.CallFinished(run_id=run.id, at_ms=wall_ms(), status=result.status, ms=ms, **call)
@@ -170,8 +170,8 @@ class Workshop:
         except InputRefused as refused:
             return failed(refused.code, str(refused))
         run.program, run.language = program.program, program.language
-        run.require_meter().see_surface((_PROGRAM.tool,), run.environment.facts, 0)
-        services = replace(self._services, config=limits, nested=BridgeWork(limits, self._services, tell))
+        run.require_meter().record_surface((_PROGRAM.tool,), run.environment.facts, 0)
+        services = replace(self._services, config=limits, work=BridgeWork(limits, self._services, tell))
         self._runs.add(run)
         services.hub.tell_start(
             run.id, run.scope.session, run.language, run.scope.tool_call.removeprefix("-")

@@ -29,7 +29,7 @@ class Exposure(Struct, frozen=True, rename="camel"):
     tokens: int
 
 
-class Decision(Struct, frozen=True, kw_only=True, rename="camel"):
+class GateVerdict(Struct, frozen=True, kw_only=True, rename="camel"):
     """`mode` is the one in force, None where the tools are shown as they are. Tokens are estimates."""
 
     mode: SearchMode | None
@@ -65,7 +65,7 @@ def split_tools(tools: Sequence[Tool], config: ToolSearchConfig) -> Split:
     )
 
 
-def decide(split: Split, config: ToolSearchConfig, window_tokens: int) -> Decision:
+def decide(split: Split, config: ToolSearchConfig, window_tokens: int) -> GateVerdict:
     """In `auto` the deferrable schemas must take more than the share; exactly the share is not more."""
     chars = schema_chars(split.deferred)
     # compared in characters times hundred, so that nothing is rounded
@@ -80,7 +80,7 @@ def decide(split: Split, config: ToolSearchConfig, window_tokens: int) -> Decisi
             why = "on"
         case "auto":
             why = "above_share" if is_above else "below_share"
-    return Decision(
+    return GateVerdict(
         mode=config.mode if why in ("on", "above_share") else None,
         why=why,
         deferrable_tools=len(split.deferred),

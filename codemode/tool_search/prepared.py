@@ -11,28 +11,27 @@ from typing import Any, NamedTuple
 
 from codemode.config.tool_search import SearchMode, ToolSearchConfig
 from codemode.contract.inputs import InputRefused
-from codemode.executor import Decision as Approving
-from codemode.executor import Failed
+from codemode.executor import CallFailed, Decision
 from codemode.tool_search import answers
 from codemode.tool_search.answers import Answer
-from codemode.tool_search.calls import Desk, Live, ModelCall
+from codemode.tool_search.calls import CallDeps, LiveTools, ModelCall
 from codemode.tool_search.catalog import SearchCatalog, openclaw_expression, tool_call_expression
 from codemode.tool_search.controls import CONTROLS, control_tools
-from codemode.tool_search.engine_runs import Caller, Workshop
-from codemode.tool_search.gate import Decision, Split, expose, split_tools
+from codemode.tool_search.engine_runs import Caller, SearchRuns
+from codemode.tool_search.gate import GateVerdict, Split, expose, split_tools
 from codemode.tool_search.repair import read_object
 from codemode.tool_search.telemetry import SearchMeter, SearchTelemetry
 from codemode.tools import CallContext, Run, Tool
 
-_MOST_ASKED = 1_000  # approvals that nobody has decided; the oldest goes
+_MAX_ASKED = 1_000  # approvals that nobody has decided; the oldest goes
 
 
-class Surface(NamedTuple):
+class SearchSurface(NamedTuple):
     """What was found out about a run: the tools shown as they are, and all that the policy left."""
 
     shown: tuple[Tool, ...]
     effective: tuple[Tool, ...]
-    decision: Decision
+    decision: GateVerdict
     directory: str = ""
     warnings: tuple[str, ...] = ()
 
@@ -40,7 +39,9 @@ class Surface(NamedTuple):
 class PreparedSearch:
     """Made by `ToolSearch.prepare`. `visible` is the model's whole tool list, `directory` for its prompt."""
 
-    def __init__(self, shop: Workshop, config: ToolSearchConfig, who: Caller, surface: Surface) -> None:
+    def __init__(
+        self, shop: SearchRuns, config: ToolSearchConfig, who: Caller, surface: SearchSurface
+    ) -> None:
         mode = surface.decision.mode
         controls = () if mode is None else control_tools(mode, config.code_timeout_ms, self._run_of)
         self.visible: tuple[Tool, ...] = (*surface.shown, *controls)
@@ -49,8 +50,8 @@ class PreparedSearch:
         self.warnings = surface.warnings
         self._direct_exposure = expose(surface.effective)
         self._shown_exposure = expose(self.visible, self.directory)
-        self._desk = Desk(shop, config, who, mode, SearchMeter(), {})
-        self._kept: tuple[tuple[Tool, ...], Live] | None = None
+        self._desk = CallDeps(shop, config, who, mode, SearchMeter(), {})
+        self._kept: tuple[tuple[Tool, ...], LiveTools] | None = None
 
     @property
     def mode(self) -> SearchMode | None:
@@ -69,20 +70,20 @@ class PreparedSearch:
         try:
             call = ModelCall(self._desk, await self._live(), name, call_id, context)
         except InputRefused as refused:  # a call id that no scope takes
-            told = Failed("invalid_arguments", "InvalidArguments", str(refused))
+            told = CallFailed("invalid_arguments", "InvalidArguments", str(refused))
             return self._noted(answers.of_call(name, told, None, ()))
         is_control = self.mode is not None and name in CONTROLS[self.mode]
         answer = await (call.control(arguments) if is_control else call.tool(arguments))
-        while len(self._desk.asked) > _MOST_ASKED:
+        while len(self._desk.asked) > _MAX_ASKED:
             del self._desk.asked[next(iter(self._desk.asked))]
         return self._noted(answer)
 
     async def approve(self, approval_id: str) -> Answer | None:
         """Runs the call that waits for this; what came of it. None if nothing asks for it."""
-        return await self._decide(approval_id, Approving(True))
+        return await self._decide(approval_id, Decision(True))
 
     async def deny(self, approval_id: str, reason: str = "") -> Answer | None:
-        return await self._decide(approval_id, Approving(False, reason))
+        return await self._decide(approval_id, Decision(False, reason))
 
     async def catalog(self) -> SearchCatalog:
         """What can be found and called through the controls now."""
@@ -94,23 +95,23 @@ class PreparedSearch:
             self.decision, self._direct_exposure, self._shown_exposure, len(found), found.by_source()
         )
 
-    async def _decide(self, approval_id: str, decision: Approving) -> Answer | None:
+    async def _decide(self, approval_id: str, decision: Decision) -> Answer | None:
         asked = self._desk.asked.pop(approval_id, None)
         if asked is None:
             return None
         call = ModelCall(self._desk, await self._live(), asked.called, asked.request.call_id, None)
         return self._noted(await call.resume(asked, decision))
 
-    async def _live(self) -> Live:
+    async def _live(self) -> LiveTools:
         tools = (await self._desk.shop.resolve(self._desk.who)).tools
         if self._kept is None or self._kept[0] != tools:  # compared by identity, tool by tool
             split = Split(tools, ()) if self.mode is None else split_tools(tools, self._desk.config)
             self._kept = (tools, self._catalogs(split))
         return self._kept[1]
 
-    def _catalogs(self, split: Split) -> Live:
+    def _catalogs(self, split: Split) -> LiveTools:
         ready = openclaw_expression if self.mode == "code" else tool_call_expression
-        return Live(SearchCatalog(split.direct), SearchCatalog(split.deferred, split.direct, ready))
+        return LiveTools(SearchCatalog(split.direct), SearchCatalog(split.deferred, split.direct, ready))
 
     async def _by_code_mode(self, name: str, arguments: Any, call_id: str) -> Answer:
         """exec and wait are the engine's; there is nothing else to call."""
@@ -118,7 +119,7 @@ class PreparedSearch:
         tool = next((own for own in self.visible if own.name == name), None)
         if tool is None:
             told = f'No tool "{name[:120]}": code mode is active, and there are exec and wait.'
-            return answers.of_call(name, Failed("unknown_tool", "UnknownTool", told), None, repairs)
+            return answers.of_call(name, CallFailed("unknown_tool", "UnknownTool", told), None, repairs)
         return answers.of_result(name, await tool.run(given, CallContext(call_id=call_id)), repairs)
 
     def _noted(self, answer: Answer) -> Answer:

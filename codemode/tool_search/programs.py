@@ -17,12 +17,11 @@ from msgspec import Raw
 from codemode.config import CodeModeConfig
 from codemode.config.tool_search import ToolSearchConfig
 from codemode.contract.results import CodeModeResult, Failed, WaitReason
-from codemode.executor import Calling, CallResult, Executor, NeedsApproval
-from codemode.executor import Failed as CallFailed
+from codemode.executor import CallFailed, Calling, CallResult, Executor, NeedsApproval
 from codemode.failures import Explained
-from codemode.namespaces import Namespace, NamespaceContext, Registered, Scopes, namespace_tool
+from codemode.namespaces import Namespace, NamespaceContext, NamespaceScopes, Registered, namespace_tool
 from codemode.runs.environment import Environment
-from codemode.runs.host_work import NestedWork, arguments_of
+from codemode.runs.host_work import HostWork, arguments_of
 from codemode.runs.leg import Leg, Services
 from codemode.runs.questions import Questions
 from codemode.runs.run import Run, Work
@@ -53,7 +52,7 @@ def program_environment(catalog: SearchCatalog, executor: Executor) -> Environme
 
 
 @cache
-def _scopes() -> Scopes:
+def _scopes() -> NamespaceScopes:
     """`openclaw.tools` for the guest, which offers it as it offers a plugin's namespace."""
     namespace = Namespace(
         id=_GLOBAL,
@@ -62,14 +61,14 @@ def _scopes() -> Scopes:
         create_scope=lambda _: {"tools": {name: namespace_tool(name) for name in _FUNCTIONS}},
     )
     nobody = NamespaceContext("", "", "", "", {}, lambda: False)
-    return Scopes([Registered(_GLOBAL, namespace)], nobody)
+    return NamespaceScopes([Registered(_GLOBAL, namespace)], nobody)
 
 
 class OneShotLeg(Leg):
     """Where a leg of exec would be suspended, this one fails."""
 
     async def _until_deliverable(self) -> WaitReason | None:
-        self._services.nested.give_back_yields(self._run)  # there is nobody to yield to
+        self._services.work.give_back_yields(self._run)  # there is nobody to yield to
         return await super()._until_deliverable()
 
     async def _suspend(self, worker: Worker, reason: WaitReason) -> CodeModeResult:  # noqa: ARG002 - a Leg's shape
@@ -87,14 +86,14 @@ class OneShotLeg(Leg):
         return await super().fail(Explained("timeout", text))
 
 
-class BridgeWork(NestedWork):
+class BridgeWork(HostWork):
     """Reads `openclaw.tools.*` as `tools.*`; `tell` hears of each repair that took."""
 
     def __init__(
         self, config: CodeModeConfig, services: Services, tell: Callable[[tuple[str, ...]], None]
     ) -> None:
         # nobody can be asked later about a run that does not wait
-        super().__init__(config, services.hub, services.suspensions, Questions(lambda _: None, None))
+        super().__init__(config, services.hub, services.stored, Questions(lambda _: None, None))
         self._tell = tell
 
     def begin(self, run: Run, message: wire.Call | wire.Yield | wire.Timer | wire.Clear) -> None:

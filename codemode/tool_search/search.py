@@ -16,14 +16,14 @@ from codemode.config import ConfigError
 from codemode.config.tool_search import ToolSearchConfig, load_tool_search
 from codemode.contract.inputs import InputRefused, read_scope
 from codemode.runs.admission import Admission
-from codemode.runs.known_runs import LiveRuns
+from codemode.runs.known_runs import KnownRuns
 from codemode.runs.leg import Services
 from codemode.runs.meter import Tally
 from codemode.tool_search.catalog import SearchCatalog
 from codemode.tool_search.directory import directory_of
-from codemode.tool_search.engine_runs import Caller, Workshop
-from codemode.tool_search.gate import Decision, Split, decide, split_tools
-from codemode.tool_search.prepared import PreparedSearch, Surface
+from codemode.tool_search.engine_runs import Caller, SearchRuns
+from codemode.tool_search.gate import GateVerdict, Split, decide, split_tools
+from codemode.tool_search.prepared import PreparedSearch, SearchSurface
 from codemode.tools import CallContext, Tool, as_tools
 
 if TYPE_CHECKING:
@@ -41,13 +41,13 @@ class ToolSearch:
         engine: Engine,
         admission: Admission,
         services: Services,
-        runs: LiveRuns,
+        runs: KnownRuns,
         tally: Tally,
     ) -> None:
         """Raises ConfigError."""
         self.config: ToolSearchConfig = load_tool_search(config)
         split_tools((), self.config)  # a group in coreTools that is none is said now
-        self._shop = Workshop(engine, admission, services, runs, tally)
+        self._shop = SearchRuns(engine, admission, services, runs, tally)
 
     async def prepare(
         self,
@@ -84,21 +84,21 @@ class ToolSearch:
         )
         if disable_tools or who.allow == ():
             who = replace(who, allow=())
-            surface = Surface((), (), Decision(mode=None, why="no_tools"))
+            surface = SearchSurface((), (), GateVerdict(mode=None, why="no_tools"))
         elif self._shop.engine.config.enabled:
             surface = await self._code_mode(who)
         else:
             surface = await self._surface(who, context_window or self.config.context_window_tokens)
         return PreparedSearch(self._shop, self.config, who, surface)
 
-    async def _surface(self, who: Caller, window_tokens: int) -> Surface:
+    async def _surface(self, who: Caller, window_tokens: int) -> SearchSurface:
         resolved = await self._shop.resolve(who)
         if not resolved.tools:
-            return Surface((), (), Decision(mode=None, why="no_tools"), warnings=resolved.warnings)
+            return SearchSurface((), (), GateVerdict(mode=None, why="no_tools"), warnings=resolved.warnings)
         split = split_tools(resolved.tools, self.config)
         decision = decide(split, self.config, window_tokens)
         if decision.mode is None:
-            return Surface(resolved.tools, resolved.tools, decision, warnings=resolved.warnings)
+            return SearchSurface(resolved.tools, resolved.tools, decision, warnings=resolved.warnings)
         if decision.mode == "code":
             decision = await self._isolated(decision)
         deferred, directory = SearchCatalog(split.deferred), ""
@@ -108,9 +108,9 @@ class ToolSearch:
         # a host's tool under the name of a control would be taken for it
         known = SearchCatalog(split.direct)
         shown = tuple(tool for tool in split.direct if tool.id in known)
-        return Surface(shown, resolved.tools, decision, directory, resolved.warnings)
+        return SearchSurface(shown, resolved.tools, decision, directory, resolved.warnings)
 
-    async def _isolated(self, decision: Decision) -> Decision:
+    async def _isolated(self, decision: GateVerdict) -> GateVerdict:
         """Without a runtime: the structured controls, or the one control that then refuses each program."""
         reason = await self._shop.why_no_runtime()
         if reason is None:
@@ -118,7 +118,7 @@ class ToolSearch:
         mode = "tools" if self.config.fallback == "tools" else "code"
         return msgspec.structs.replace(decision, mode=mode, fallback_reason=reason)
 
-    async def _code_mode(self, who: Caller) -> Surface:
+    async def _code_mode(self, who: Caller) -> SearchSurface:
         resolved = await self._shop.resolve(who)
         run = await self._shop.engine.prepare(
             session=who.session,
@@ -130,8 +130,8 @@ class ToolSearch:
             model=who.model,
             context=who.context,
         )
-        return Surface(
-            run.visible, resolved.tools, Decision(mode=None, why="code_mode"), warnings=run.warnings
+        return SearchSurface(
+            run.visible, resolved.tools, GateVerdict(mode=None, why="code_mode"), warnings=run.warnings
         )
 
 

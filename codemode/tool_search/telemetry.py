@@ -10,9 +10,9 @@ import msgspec
 from msgspec import Struct
 
 from codemode.contract.telemetry import CallRecord, CallStatus
-from codemode.tool_search.gate import Decision, Exposure
+from codemode.tool_search.gate import Exposure, GateVerdict
 
-_KEPT_CALLS = 1_000
+_MAX_CALLS = 1_000
 
 
 class FinalCall(Struct, frozen=True, rename="camel"):
@@ -31,7 +31,7 @@ class FinalCall(Struct, frozen=True, rename="camel"):
 class SearchTelemetry(Struct, frozen=True, kw_only=True, rename="camel"):
     """`direct` is what the model would read if all effective tools were shown, `shown` what it reads."""
 
-    decision: Decision
+    decision: GateVerdict
     direct: Exposure
     shown: Exposure
     catalog_size: int
@@ -86,10 +86,10 @@ class SearchMeter:
                         call.bytes_out,
                     )
                 )
-        del self._calls[:-_KEPT_CALLS]
+        del self._calls[:-_MAX_CALLS]
 
     def read(
-        self, decision: Decision, direct: Exposure, shown: Exposure, size: int, sources: dict[str, int]
+        self, decision: GateVerdict, direct: Exposure, shown: Exposure, size: int, sources: dict[str, int]
     ) -> SearchTelemetry:
         return SearchTelemetry(
             decision=decision,

@@ -23,7 +23,7 @@ SOURCES: Final = ("openclaw", "plugin", "mcp", "client")
 # Only their words may enter a prompt; servers and clients can say anything.
 TRUSTED_SOURCES: Final = frozenset(("openclaw", "plugin"))
 
-_LONGEST_NAME = 256
+_MAX_NAME = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +74,13 @@ class Tool:
 
 
 def _check_words(tool: Tool) -> None:
-    if not tool.name or len(tool.name) > _LONGEST_NAME:
-        raise ToolDefinitionError(tool.name, f"a name has 1 to {_LONGEST_NAME} characters.")
+    if not tool.name or len(tool.name) > _MAX_NAME:
+        raise ToolDefinitionError(tool.name, f"a name has 1 to {_MAX_NAME} characters.")
     if tool.source not in SOURCES:
         raise ToolDefinitionError(tool.name, f"source must be one of {', '.join(SOURCES)}.")
     # With a colon in the owner two different tools could have one id.
-    if not tool.owner or ":" in tool.owner or len(tool.owner) > _LONGEST_NAME:
-        raise ToolDefinitionError(tool.name, f"an owner has 1 to {_LONGEST_NAME} characters and no colon.")
+    if not tool.owner or ":" in tool.owner or len(tool.owner) > _MAX_NAME:
+        raise ToolDefinitionError(tool.name, f"an owner has 1 to {_MAX_NAME} characters and no colon.")
     for text in (tool.name, tool.owner, tool.label or "", tool.description):
         try:
             text.encode()

@@ -16,7 +16,7 @@ from codemode.trajectory.escape import plain
 
 logging.getLogger("codemode").addHandler(logging.NullHandler())
 
-_LONGEST_FIELD = 300
+_MAX_FIELD = 300
 _ExceptionInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 
@@ -25,7 +25,7 @@ def note(log: logging.Logger, event: str, run_id: str, **fields: object) -> None
     if not log.isEnabledFor(logging.DEBUG):
         return
     said = {"run": run_id, **{key: value for key, value in fields.items() if value not in (None, "")}}
-    words = " ".join(f"{key}={plain(str(value))[:_LONGEST_FIELD]}" for key, value in said.items())
+    words = " ".join(f"{key}={plain(str(value))[:_MAX_FIELD]}" for key, value in said.items())
     log.debug("%s %s", event, words, extra={"codemode": {"event": event, **said}})
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from codemode.trajectory.shapes import VERSION, SessionTrajectory, Trajectory
 
-_LARGEST_BYTES = 64 << 20
+_MAX_BYTES = 64 << 20
 
 
 class TrajectoryRefused(Exception):
@@ -35,7 +35,7 @@ def load_trajectory(path: str | Path) -> Trajectory | SessionTrajectory:
     """Raises TrajectoryRefused, also for a file that cannot be read."""
     try:
         with Path(path).open("rb") as file:
-            data = file.read(_LARGEST_BYTES + 1)
+            data = file.read(_MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         raise TrajectoryRefused(f"the file cannot be opened ({type(error).__name__})") from error
     return read_trajectory(data)
@@ -44,8 +44,8 @@ def load_trajectory(path: str | Path) -> Trajectory | SessionTrajectory:
 def read_trajectory(data: bytes) -> Trajectory | SessionTrajectory:
     """Fields that this version does not know are left out; another version is refused. Raises
     TrajectoryRefused."""
-    if len(data) > _LARGEST_BYTES:
-        raise TrajectoryRefused(f"it has more than {_LARGEST_BYTES} bytes")
+    if len(data) > _MAX_BYTES:
+        raise TrajectoryRefused(f"it has more than {_MAX_BYTES} bytes")
     try:
         head = _head_decoder.decode(data)
         if head.version != VERSION:

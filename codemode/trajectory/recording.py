@@ -19,7 +19,7 @@ from codemode.trajectory.shapes import Content, Redaction
 
 _log = logging.getLogger("codemode.trajectory")
 
-LARGEST_VALUE_BYTES = 64 << 10
+MAX_VALUE_BYTES = 64 << 10
 _SMALL = 512
 PartKind = Literal["program", "input", "result", "output", "value"]
 _TYPES = {
@@ -58,7 +58,7 @@ class Recording:
 
     def take(self, kind: PartKind, tool: str, data: bytes) -> bytes | None:
         """The JSON to record for a value given as JSON; None where only the shape is."""
-        if not self.keeps_values or len(data) > LARGEST_VALUE_BYTES:
+        if not self.keeps_values or len(data) > MAX_VALUE_BYTES:
             return None
         if self._redactor is None:
             return bytes(data)
@@ -67,7 +67,7 @@ class Recording:
         except Exception as error:  # the host's function: whatever it does, nothing unredacted is recorded
             _log.error("the redactor failed for a %s: %s", kind, type(error).__name__)
             return None
-        return taken if len(taken) <= LARGEST_VALUE_BYTES else None
+        return taken if len(taken) <= MAX_VALUE_BYTES else None
 
 
 def type_of(data: bytes) -> str:
@@ -78,7 +78,7 @@ def type_of(data: bytes) -> str:
 
 def shape_of(data: bytes) -> Content:
     """Without its bytes, so that calls of one kind share a shape."""
-    if len(data) > LARGEST_VALUE_BYTES:
+    if len(data) > MAX_VALUE_BYTES:
         return {"type": type_of(data)}
     try:
         found: object = msgspec.json.decode(data)

@@ -74,7 +74,7 @@ class Processors:
             os.sched_setaffinity(pid, self._kept_away.pop(pid))
 
 
-class Vigil:
+class BusyWait:
     """Over one worker: one request at a time, from `begin` to `end`."""
 
     def __init__(self, processors: Processors) -> None:
@@ -87,14 +87,14 @@ class Vigil:
         self._is_apart = False  # was woken elsewhere
         self._looks_until = 0.0  # before that it surely does not sleep
 
-    def rouse(self, send: Callable[[], None], pid: int | None) -> None:
+    def wake(self, send: Callable[[], None], pid: int | None) -> None:
         """Sends what makes the worker look for a request that will follow at once, if that can help."""
         if pid is not None and self._processors.are_known and not _computing:
             self._is_apart = self._processors.wake_elsewhere(pid, send)
             self._looks_until = time.perf_counter() + LOOK_SECONDS * _SURE
 
     @property
-    def is_kept(self) -> bool:
+    def should_spin(self) -> bool:
         """The answer may come at once: look for it, turn the loop, and ask again."""
         return self._is_kept and time.perf_counter() - self._began < self._patience
 

@@ -31,7 +31,7 @@ class End(NamedTuple):
     complaint: str
 
 
-class Keeper:
+class ChildProcess:
     """Owns the process from `__init__` on; `on_end` is called in the loop, exactly once."""
 
     def __init__(self, entry: str, descriptor: int, on_end: Callable[[End], None]) -> None:

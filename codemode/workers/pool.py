@@ -104,7 +104,7 @@ class Pool:
                 self._lent += 1
                 return worker
 
-    async def prime(self) -> None:
+    async def wait_ready(self) -> None:
         """Returns when a worker is ready, raises RuntimeUnavailable if none can be."""
         if not self.ready:
             self._hand_out(await self._wait_for_one())
@@ -231,7 +231,7 @@ class Pool:
         if reusable:
             self.starting.add(worker)
         elif worker.token in self._homes:
-            self._homes[worker.token].let_go(worker)
+            self._homes[worker.token].expect_exit(worker)
         self._on_release(worker)
 
     def worker_has_exited(self, worker: Worker, status: int | None) -> None:
@@ -294,7 +294,7 @@ class Pool:
 
     def _retire(self, worker: Worker) -> None:
         worker.retire()
-        self._homes[worker.token].let_go(worker)
+        self._homes[worker.token].expect_exit(worker)
 
     def _fail_demand(self, error: SupervisorError, keep: int = 0) -> None:
         """`keep` of those that wait longest go on waiting: there is a worker on its way for each."""

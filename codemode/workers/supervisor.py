@@ -123,7 +123,7 @@ class Supervisor:
         """Returns when a worker is ready. Raises RuntimeUnavailable, and then leaves nothing behind."""
         try:
             flavours: tuple[Flavour, ...] = ("javascript", *self.settings.prewarm)
-            await asyncio.gather(*(self._pool(f).prime() for f in flavours), self._processors.find())
+            await asyncio.gather(*(self._pool(f).wait_ready() for f in flavours), self._processors.find())
         except BaseException:
             await self.close()
             raise

@@ -20,7 +20,7 @@ from codemode_runtime import wire
 from codemode_runtime.frames import Data, Frame, FrameRefused, frame_parts
 from codemode_runtime.shapes import Limits, Lookup, Settlement, pack_settlements
 
-from codemode.workers.busy_wait import Processors, Vigil
+from codemode.workers.busy_wait import BusyWait, Processors
 from codemode.workers.channel import Channel
 from codemode.workers.errors import Aborted, ProtocolViolation, SupervisorError, WorkerLost
 
@@ -54,7 +54,7 @@ class RunDescriptor(Protocol):
     def lookup(self, kind: Lookup, key: str) -> bytes | None: ...
 
 
-class Owner(Protocol):
+class WorkerOwner(Protocol):
     def worker_is_ready(self, worker: Worker) -> None: ...
     def worker_is_free(self, worker: Worker, reusable: bool) -> None: ...
     def worker_has_exited(self, worker: Worker, status: int | None) -> None: ...
@@ -68,7 +68,7 @@ class Worker:
         self,
         token: int,
         connection: socket.socket,
-        owner: Owner,
+        owner: WorkerOwner,
         *,
         legs: int,
         grace_ms: int,
@@ -86,7 +86,7 @@ class Worker:
         self._memory_bytes = memory_bytes
         self._loop = asyncio.get_running_loop()
         self._channel = Channel(connection, self._on_frame, self._on_end)
-        self._vigil = Vigil(processors)
+        self._busy_wait = BusyWait(processors)
         self._reply: asyncio.Future[tuple[wire.FromWorker, Data]] | None = None
         self._descriptor: RunDescriptor | None = None
         self._alarm: asyncio.TimerHandle | None = None  # one for the leg, or for what is delivered after it
@@ -124,7 +124,7 @@ class Worker:
     def attend(self) -> None:
         """A request will follow at once: waking takes as long as making it ready."""
         if self._fault is None:
-            self._vigil.rouse(lambda: self._channel.send(_ATTEND), self.pid)
+            self._busy_wait.wake(lambda: self._channel.send(_ATTEND), self.pid)
 
     def send_resume(
         self,
@@ -173,7 +173,7 @@ class Worker:
         self._descriptor = None
         self._stop_alarm()
         if self._reply is not None:
-            self._vigil.end()
+            self._busy_wait.end()
             self._break(Aborted("the lease ended while the guest computed"))
         reusable = self._legs_left > 0 and self.is_usable and not self._is_suspect
         # later: whoever waits for the outcome need not wait for a process to be woken, or to end
@@ -245,13 +245,13 @@ class Worker:
         assert self.is_leased
         assert self._reply is None, "one request at a time"
         self._reply = self._loop.create_future()
-        self._vigil.begin(lambda: self._channel.send(request), self.pid, opens=opens)
+        self._busy_wait.begin(lambda: self._channel.send(request), self.pid, opens=opens)
 
     async def _answer(self) -> tuple[wire.FromWorker, Data]:
         reply = self._reply
         assert reply is not None, "nothing was asked"
         try:
-            while self._vigil.is_kept:
+            while self._busy_wait.should_spin:
                 self._channel.look()
                 if reply.done():
                     break
@@ -262,7 +262,7 @@ class Worker:
             raise
         finally:
             self._reply = None
-            self._vigil.end()
+            self._busy_wait.end()
 
     def _on_overdue(self) -> None:
         """The worker missed its deadline by more than the grace: it is killed, and answered for."""
@@ -273,7 +273,7 @@ class Worker:
 
     def _on_frame(self, frame: Frame) -> None:
         try:
-            message = wire.read_worker(frame.head)
+            message = wire.decode_from_worker(frame.head)
         except FrameRefused as refused:
             self._break(ProtocolViolation(str(refused)))
             return
@@ -331,7 +331,7 @@ class Worker:
 
 def _fail(reply: asyncio.Future[tuple[wire.FromWorker, Data]], error: Exception) -> None:
     reply.set_exception(error)
-    # Looked at, or asyncio would complain where nobody awaits it any more: whoever kept vigil was cancelled
+    # Looked at, or asyncio would complain where nobody awaits it any more: whoever waited awake was cancelled
     # between two looks, or a lease ended before anybody asked for the outcome.
     reply.exception()
 

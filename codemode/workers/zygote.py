@@ -15,7 +15,7 @@ from codemode_runtime.frames import FrameRefused, frame_parts
 from codemode_runtime.zygote_wire import Flavour, FromZygote, Setup, ToZygote
 
 from codemode.workers.channel import Channel
-from codemode.workers.child_process import End, Keeper
+from codemode.workers.child_process import ChildProcess, End
 
 # How long a worker may take to be gone after it was told to; then its zygote is held to be stuck and killed.
 _REAP_SECONDS = 5.0
@@ -61,7 +61,7 @@ class Zygote:
         self._reason = ""
         ours, theirs = socket.socketpair()
         self._channel = Channel(ours, lambda frame: self._on_message(frame.head), self._on_end)
-        self._keeper = Keeper(entry, theirs.detach(), self._on_process_end)
+        self._keeper = ChildProcess(entry, theirs.detach(), self._on_process_end)
         self._send(setup)
 
     @property
@@ -86,7 +86,7 @@ class Zygote:
             self._keeper.kill()
         self._expect_end(child)
 
-    def let_go(self, child: Child) -> None:
+    def expect_exit(self, child: Child) -> None:
         """Its socket is closed: it ends by itself, or is killed if it does not."""
         if child.token in self._children and child.token not in self._doomed:
             late = self._loop.call_later(_REAP_SECONDS, self._insist, child)

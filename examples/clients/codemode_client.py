@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 PROTOCOL_VERSION = 1
-LONGEST_LINE = 64 << 20  # of the engine; what it takes is in its answer to initialize
+MAX_LINE = 64 << 20  # of the engine; what it takes is in its answer to initialize
 PATIENCE_SECONDS = 10.0
 TOOL_FAILED, INVALID_ARGUMENTS, METHOD_NOT_FOUND = 1, -32602, -32601
 
@@ -105,7 +105,7 @@ class Client:
 
     async def __aenter__(self) -> Client:
         self.process = await asyncio.create_subprocess_exec(
-            *self._command, stdin=PIPE, stdout=PIPE, limit=LONGEST_LINE, env=self._env
+            *self._command, stdin=PIPE, stdout=PIPE, limit=MAX_LINE, env=self._env
         )
         self._reader = asyncio.create_task(self._read())
         self.server = await self.request(

@@ -18,8 +18,8 @@ from codemode_runtime.delta import PAGE, DeltaRefused, Extent
 from codemode_runtime.frames import Data
 from codemode_runtime.image import Image
 from codemode_runtime.shapes import (
-    Descriptor,
     EmptyDescriptor,
+    GuestOffer,
     Limits,
     Lookup,
     Settlement,
@@ -80,7 +80,7 @@ class Guest:
     """A VM, from creation to `close`. After a Stopped or Interrupted outcome only `close` is left."""
 
     def __init__(
-        self, machine: Machine, image: Image, limits: Limits, descriptor: Descriptor | None = None
+        self, machine: Machine, image: Image, limits: Limits, descriptor: GuestOffer | None = None
     ) -> None:
         self._build_id = image.build_id
         self._scratch, self._scratch_bytes = image.scratch, image.scratch_bytes
@@ -90,7 +90,7 @@ class Guest:
         self._block = self._instance.view(image.block, _BLOCK.size + _SETTINGS.size)
         self._set_limits(limits)
 
-    def configure(self, limits: Limits, descriptor: Descriptor) -> None:
+    def configure(self, limits: Limits, descriptor: GuestOffer) -> None:
         """For a guest made before its run was known; memory stays within what it was made with."""
         self._descriptor = descriptor
         self._set_limits(limits)

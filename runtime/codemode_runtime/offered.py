@@ -28,7 +28,7 @@ class OfferedDescriptor:
         frame = self._line.receive()
         if frame is None:
             raise EOFError("the host is gone")
-        answer = wire.read_as_worker(frame.head)
+        answer = wire.decode_to_worker(frame.head)
         if not isinstance(answer, wire.LookupAnswer):
             raise FrameRefused("the host did not answer the lookup")
         return bytes(frame.tail) if answer.found else None

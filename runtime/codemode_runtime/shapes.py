@@ -39,7 +39,7 @@ class Stop(enum.IntEnum):
     MESSAGES = 6  # more sent at once than crosses
 
 
-class Descriptor(Protocol):
+class GuestOffer(Protocol):
     """What a run offers its program; see runtime/README.md for the shape of each answer."""
 
     @property

@@ -70,7 +70,7 @@ GuestMessages = tuple[GuestMessage, ...]
 # ---- host to worker ------------------------------------------------------------------------------------
 
 
-class Answer(Struct, frozen=True, array_like=True):
+class OfferedAnswer(Struct, frozen=True, array_like=True):
     """One lookup that travels with the run instead of being asked for."""
 
     kind: int
@@ -83,7 +83,7 @@ class Offer(Struct, frozen=True):
 
     has_namespaces: bool = False
     complete: bool = True
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[OfferedAnswer, ...] = ()
 
 
 class Attend(Message, frozen=True):
@@ -283,12 +283,12 @@ def encode(message: Message) -> bytes:
     return _encoder.encode(message)
 
 
-def read_as_worker(head: bytes) -> ToWorker:
+def decode_to_worker(head: bytes) -> ToWorker:
     """The host is trusted: a failure here is a defect, and ends the worker."""
     return _to_worker.decode(head)
 
 
-def read_worker(head: bytes) -> FromWorker:
+def decode_from_worker(head: bytes) -> FromWorker:
     """Any bytes: a message, or FrameRefused and nothing else."""
     try:
         head.decode()  # skipped parts would not be looked at otherwise

@@ -31,7 +31,7 @@ MAX_MESSAGE_BYTES = 48 << 20
 _COUNT_ABOVE = 256 << 10  # fewer bytes than this cannot hold too many
 
 
-class Worker:
+class WorkerLoop:
     """Serves frames until the host closes the socket. Must be made before confinement: it starts a thread."""
 
     def __init__(self, line: Line, make_guest: Callable[[], Guest], memory_bytes: int) -> None:
@@ -47,7 +47,7 @@ class Worker:
         """`layers` is what confinement did to this process."""
         self._reset(layers)
         while (frame := self._line.receive(soon=self._expects_soon)) is not None:
-            self._obey(wire.read_as_worker(frame.head), frame.tail)
+            self._obey(wire.decode_to_worker(frame.head), frame.tail)
 
     def rehearse(self) -> None:
         """Runs a leg that nobody sees, because a fork shares its parent's pages until it touches them.
@@ -58,14 +58,14 @@ class Worker:
         self._guest = self._make_guest()
         program, limits = "return await tools.call('x')", Limits(memory_bytes=self._memory_bytes)
         start = wire.Start(program, "javascript", limits, 60_000, wire.Offer())
-        self._obey(wire.read_as_worker(wire.encode(start)), b"")
+        self._obey(wire.decode_to_worker(wire.encode(start)), b"")
         delta = self._guest.capture()
         settled = pack_settlements([Settlement(1)])
-        self._obey(wire.read_as_worker(wire.encode(wire.Deliver())), settled)
+        self._obey(wire.decode_to_worker(wire.encode(wire.Deliver())), settled)
         self._guest.close()
         self._guest = self._make_guest()
         resume = wire.Resume(limits, 60_000, wire.Offer(), len(settled), exact_positions=True)
-        self._obey(wire.read_as_worker(wire.encode(resume)), settled + delta)
+        self._obey(wire.decode_to_worker(wire.encode(resume)), settled + delta)
         self._guest.close()
         self._line = line
 

@@ -26,7 +26,7 @@ from codemode_runtime.frames import FrameReader, encode_frame
 from codemode_runtime.image import is_private
 from codemode_runtime.line import Line
 from codemode_runtime.loading import Loaded, load
-from codemode_runtime.worker import Worker
+from codemode_runtime.worker import WorkerLoop
 from codemode_runtime.zygote_wire import FromZygote, Kill, Setup, Spawn, ToZygote
 
 Serve = Callable[[Line, Loaded, int, bool], None]
@@ -36,7 +36,7 @@ _MAX_DESCRIPTORS = 64  # at once; more than the host ever has on the way
 
 def serve_host(line: Line, loaded: Loaded, parent_pid: int, hurry: bool) -> None:
     """The life of a worker: one last thread, confinement, then whatever the host asks for."""
-    worker = Worker(line, loaded.make_guest, loaded.memory_bytes)
+    worker = WorkerLoop(line, loaded.make_guest, loaded.memory_bytes)
     if loaded.confined:
         layers = confine.confine_worker(loaded.data_bytes, parent_pid)
     else:
@@ -50,7 +50,7 @@ def main(control_fd: int, host_pid: int, serve: Serve = serve_host) -> NoReturn:
     """The process from start to end. Tests pass a `serve` with other habits."""
     status = 1
     try:
-        Zygote(socket.socket(fileno=control_fd), host_pid, serve).run()
+        ZygoteLoop(socket.socket(fileno=control_fd), host_pid, serve).run()
         status = 0
     finally:
         if status:
@@ -59,7 +59,7 @@ def main(control_fd: int, host_pid: int, serve: Serve = serve_host) -> NoReturn:
         os._exit(status)
 
 
-class Zygote:
+class ZygoteLoop:
     def __init__(self, control: socket.socket, host_pid: int, serve: Serve) -> None:
         self._control = control
         self._host_pid = host_pid

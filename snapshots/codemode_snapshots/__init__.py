@@ -13,7 +13,7 @@ from codemode_snapshots.errors import (
     StoreFull,
     StoreUnavailable,
 )
-from codemode_snapshots.journal import Settlement, seal_settlement, unseal_settlement
+from codemode_snapshots.journal import Recorded, seal_settlement, unseal_settlement
 from codemode_snapshots.keys import load_or_create_key, new_key
 from codemode_snapshots.label import Label, Scope
 from codemode_snapshots.memory import MemoryStore
@@ -41,9 +41,9 @@ __all__ = [
     "NotHeld",
     "Opened",
     "Owner",
+    "Recorded",
     "RunMeta",
     "Scope",
-    "Settlement",
     "Snapshot",
     "SnapshotError",
     "SnapshotStore",

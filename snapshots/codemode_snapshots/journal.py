@@ -21,7 +21,7 @@ _HEAD = struct.Struct("<4sQHHH")
 _MAC_BYTES = 32
 
 
-class Settlement(msgspec.Struct, frozen=True):
+class Recorded(msgspec.Struct, frozen=True):
     """One call or decision of a run. A run has at most one of a kind per call id; `seq` gives the order."""
 
     seq: int
@@ -35,12 +35,12 @@ class Settlement(msgspec.Struct, frozen=True):
             raise EnvelopeRefused("damaged")
 
 
-def seal_settlement(key: bytes, run_id: str, settlement: Settlement) -> Settlement:
+def seal_settlement(key: bytes, run_id: str, settlement: Recorded) -> Recorded:
     """The same settlement with its payload sealed: 32 bytes longer."""
     return replace(settlement, payload=_mac(key, run_id, settlement, settlement.payload) + settlement.payload)
 
 
-def unseal_settlement(key: bytes, run_id: str, settlement: Settlement) -> Settlement:
+def unseal_settlement(key: bytes, run_id: str, settlement: Recorded) -> Recorded:
     """The settlement as it was before sealing, or EnvelopeRefused: damaged or forged."""
     if len(settlement.payload) < _MAC_BYTES:
         raise EnvelopeRefused("damaged")
@@ -50,7 +50,7 @@ def unseal_settlement(key: bytes, run_id: str, settlement: Settlement) -> Settle
     return replace(settlement, payload=payload)
 
 
-def _mac(key: bytes, run_id: str, settlement: Settlement, payload: bytes) -> bytes:
+def _mac(key: bytes, run_id: str, settlement: Recorded, payload: bytes) -> bytes:
     require_text(run_id, "wrong_run")
     texts = [run_id.encode(), settlement.kind.encode(), settlement.call_id.encode()]
     head = _HEAD.pack(_MAGIC, settlement.seq, *map(len, texts))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from codemode_snapshots.errors import NotHeld
-from codemode_snapshots.journal import Settlement
+from codemode_snapshots.journal import Recorded
 from codemode_snapshots.label import Label
 from codemode_snapshots.owner import NOBODY, Owner
 from codemode_snapshots.retention import is_expired, plan_endings, plan_tombstones, require_room
@@ -33,7 +33,7 @@ class _Run(msgspec.Struct):
     claimed_by: Owner | None = None
     claimed_at_ms: int | None = None
     claims: int = 0
-    settlements: tuple[Settlement, ...] = ()  # in order of arrival
+    settlements: tuple[Recorded, ...] = ()  # in order of arrival
     delivered: int = 0  # how many of them the present claim has seen; nothing without a claim
 
 
@@ -123,7 +123,7 @@ class MemoryStore:
     def totals(self) -> Totals:
         return Totals(len(self._runs), self._total_bytes)
 
-    def record_settlement(self, run_id: str, settlement: Settlement) -> bool:
+    def record_settlement(self, run_id: str, settlement: Recorded) -> bool:
         run = self._find(run_id)
         if run is None:
             return False
@@ -188,5 +188,5 @@ def _meta(run: _Run) -> RunMeta:
     )
 
 
-def _payload_bytes(settlements: Iterable[Settlement]) -> int:
+def _payload_bytes(settlements: Iterable[Recorded]) -> int:
     return sum(len(settlement.payload) for settlement in settlements)

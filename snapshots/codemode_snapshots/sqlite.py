@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from codemode_snapshots.errors import NotHeld
-from codemode_snapshots.journal import Settlement
+from codemode_snapshots.journal import Recorded
 from codemode_snapshots.owner import NOBODY, Owner
 from codemode_snapshots.retention import is_expired, live_until, plan_endings, plan_tombstones, require_room
 from codemode_snapshots.sqlite_file import open_database, transaction, translated
@@ -150,7 +150,7 @@ class SqliteStore:
         with translated(self._path):
             return self._totals()
 
-    def record_settlement(self, run_id: str, settlement: Settlement) -> bool:
+    def record_settlement(self, run_id: str, settlement: Recorded) -> bool:
         if not is_bindable(run_id):
             return False
         key = (settlement.kind, settlement.call_id)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from codemode_snapshots.errors import EnvelopeRefused, StoreUnavailable
-from codemode_snapshots.journal import Settlement
+from codemode_snapshots.journal import Recorded
 from codemode_snapshots.label import Label, Scope
 from codemode_snapshots.owner import Owner
 from codemode_snapshots.store import RunMeta, Tombstone, Totals
@@ -65,12 +65,12 @@ def decode_stone(path: Path, row: Row) -> Tombstone:
         return Tombstone(_text(run_id), scope, ending, _number(at_ms))
 
 
-def decode_settlement(path: Path, row: Row) -> Settlement:
+def decode_settlement(path: Path, row: Row) -> Recorded:
     seq, kind, call_id, payload = row
     with _damaged(path):
         if kind not in ("call", "decision"):
             raise ValueError("no such kind")
-        return Settlement(_number(seq), kind, _text(call_id), _blob(payload))
+        return Recorded(_number(seq), kind, _text(call_id), _blob(payload))
 
 
 def decode_envelope(path: Path, row: Row | None) -> bytes:

@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from codemode_snapshots.journal import Settlement
+from codemode_snapshots.journal import Recorded
 from codemode_snapshots.label import Label, Scope
 from codemode_snapshots.owner import Owner
 
@@ -53,7 +53,7 @@ class Claimed(msgspec.Struct, frozen=True):
 
     claim: Claim
     snapshot: Snapshot
-    settlements: tuple[Settlement, ...]
+    settlements: tuple[Recorded, ...]
 
 
 class NotClaimed(msgspec.Struct, frozen=True):
@@ -143,7 +143,7 @@ class SnapshotStore(Protocol):
 
     def totals(self) -> Totals: ...
 
-    def record_settlement(self, run_id: str, settlement: Settlement) -> bool:
+    def record_settlement(self, run_id: str, settlement: Recorded) -> bool:
         """Keep what settled until the run is claimed next; the first of a kind and call id wins.
 
         False if nothing was written: the run is not here, or it was recorded before. StoreFull like `save`.

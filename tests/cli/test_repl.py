@@ -8,7 +8,7 @@ import pytest
 
 from codemode.cli.repl.completion import completions
 from codemode.cli.repl.text import as_expression, is_incomplete
-from codemode.cli.surface import Surface
+from codemode.cli.surface import GuestSurface
 from codemode.tools import Tool
 from tests.cli.cli_tools import tools
 from tests.harness.cli import TOOLS, as_process
@@ -72,11 +72,11 @@ NAMESPACES = {"fleet": ["find", "by"]}
     ],
 )
 def test_names_are_completed_one_member_at_a_time(word: str, offered: list[str]) -> None:
-    assert completions(Surface([*tools, SERVER], (), NAMESPACES), word, is_first=True) == offered
+    assert completions(GuestSurface([*tools, SERVER], (), NAMESPACES), word, is_first=True) == offered
 
 
 def test_dot_commands_are_only_offered_at_the_start_of_a_line() -> None:
-    assert completions(Surface(tools), ".t", is_first=False) == []
+    assert completions(GuestSurface(tools), ".t", is_first=False) == []
 
 
 @pytest.mark.usefixtures("leaves_nothing")

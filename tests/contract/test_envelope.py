@@ -8,7 +8,7 @@ import pytest
 
 from codemode import Engine, ToolHints, to_envelope
 from codemode.contract.error_codes import CALL_ERRORS, ERRORS
-from codemode.executor import BeforeToolCall, Block, Failed, FailureCode
+from codemode.executor import BeforeToolCall, Block, CallFailed, FailureCode
 from codemode.tool_search.answers import of_call
 from tests.harness.engine import engine, run
 from tests.harness.tool_samples import make
@@ -30,7 +30,7 @@ def test_what_is_recoverable_is_fixed_for_each_code() -> None:
 @pytest.mark.parametrize("code", get_args(FailureCode))
 def test_each_way_a_call_can_fail_has_an_envelope_with_a_suggestion(code: FailureCode) -> None:
     answer = of_call(
-        "tool_call", Failed(code, "Name", "why", {"a": 1}), make("ship", source="mcp"), ("flattened",)
+        "tool_call", CallFailed(code, "Name", "why", {"a": 1}), make("ship", source="mcp"), ("flattened",)
     )
     facts = CALL_ERRORS[code]
     assert facts.suggestion.endswith(".")

@@ -11,11 +11,11 @@ from msgspec import Raw
 
 from codemode.contract.error_codes import ERROR_CODES, ERRORS, ErrorCode
 from codemode.contract.results import (
-    Approval,
     CodeModeResult,
     Completed,
     Failed,
     JsonOutput,
+    PendingApproval,
     PendingCall,
     TextOutput,
     Waiting,
@@ -33,7 +33,7 @@ OUTPUT_JSON: list[dict[str, Any]] = [
     {"type": "json", "value": {"a": [1, None]}},
 ]
 PENDING = (
-    PendingCall("1", "call", 12, "openclaw:core:echo", Approval("a1", "echo it")),
+    PendingCall("1", "call", 12, "openclaw:core:echo", PendingApproval("a1", "echo it")),
     PendingCall("2", "timer", 3),
 )
 RESULTS: list[CodeModeResult] = [

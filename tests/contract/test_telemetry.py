@@ -9,7 +9,7 @@ import pytest
 
 from codemode.catalog import Catalog as ToolCatalog
 from codemode.config import load_config
-from codemode.contract.telemetry import CallRecord, Catalog, SnapshotCost, estimate_tokens_saved, redact
+from codemode.contract.telemetry import CallRecord, CatalogFacts, SnapshotCost, estimate_tokens_saved, redact
 from codemode.executor import Executor
 from codemode.runs.environment import Environment
 from codemode.runs.meter import RunMeter, Tally
@@ -37,7 +37,7 @@ def test_the_ledger_lists_calls_in_the_order_they_were_made() -> None:
 def test_a_run_goes_on_counting_after_it_was_stored_and_the_engine_counts_once() -> None:
     engine = Tally()
     meter = RunMeter(engine)
-    meter.see_surface(("exec", "wait"), Catalog(3, {"openclaw": 2, "mcp": 1}), 250)
+    meter.record_surface(("exec", "wait"), CatalogFacts(3, {"openclaw": 2, "mcp": 1}), 250)
     meter.begin_leg("exec")
     call(meter, "1")
     meter.see_snapshot("taken", bytes=2900, us=300)
@@ -56,7 +56,7 @@ def test_a_run_goes_on_counting_after_it_was_stored_and_the_engine_counts_once()
     assert found.snapshot == SnapshotCost(2900, 300, 120)
     assert [event.event for event in found.snapshot_events] == ["taken", "restored"]
     assert found.visible_tools == ("exec", "wait")
-    assert found.catalog == Catalog(3, {"openclaw": 2, "mcp": 1})
+    assert found.catalog == CatalogFacts(3, {"openclaw": 2, "mcp": 1})
     assert found.durations_ms == {"run": 0.25}
     assert found.bytes == {"callsIn": 10, "callsOut": 5, "snapshots": 2900}
     assert (found.tokens_saved, found.hints) == (250, ("await it",))

@@ -26,7 +26,7 @@ from tests.e2e.durable_host import Witness
 from tests.e2e.hosts import Host
 from tests.e2e.kill_subject import CONFIG, STEPS, make_tools
 
-LONGEST_SECONDS = 0.25  # from ready to kill
+MAX_SECONDS = 0.25  # from ready to kill
 
 
 class Violation(AssertionError):
@@ -121,7 +121,7 @@ def main() -> None:
     calls = 0
     with tempfile.TemporaryDirectory() as folder:
         for number in range(given.rounds):
-            seconds = dice.random() * LONGEST_SECONDS
+            seconds = dice.random() * MAX_SECONDS
             found = run_round(Path(folder), seconds)
             calls = found.pop("calls")
             totals += found

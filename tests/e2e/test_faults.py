@@ -43,7 +43,7 @@ class Ledger:
         return once
 
 
-async def to_the_end(made: Engine, result: CodeModeResult, session: str) -> CodeModeResult:
+async def finish_despite_cancel(made: Engine, result: CodeModeResult, session: str) -> CodeModeResult:
     while isinstance(result, Waiting):
         run_id = result.run_id
         result = await made.wait(run_id, session=session)
@@ -54,7 +54,7 @@ async def to_the_end(made: Engine, result: CodeModeResult, session: str) -> Code
 
 async def load(made: Engine, program: str = STEPS) -> list[CodeModeResult]:
     async def one(session: str) -> CodeModeResult:
-        return await to_the_end(made, await made.exec(program, session=session), session)
+        return await finish_despite_cancel(made, await made.exec(program, session=session), session)
 
     return list(await asyncio.gather(*(one(f"s{n}") for n in range(LOAD))))
 
@@ -156,7 +156,7 @@ def test_callers_cancelled_at_any_moment_leave_no_run_and_disturb_nobody(tmp_pat
         async with engine([ledger.tool, echo], store=tmp_path / "runs.sqlite") as made:
 
             async def caller(session: str) -> CodeModeResult:
-                return await to_the_end(made, await made.exec(STEPS, session=session), session)
+                return await finish_despite_cancel(made, await made.exec(STEPS, session=session), session)
 
             for number in range(8):
                 doomed = [asyncio.create_task(caller(f"d{number}-{n}")) for n in range(3)]
@@ -206,11 +206,11 @@ def test_a_clock_that_jumps_costs_no_run_and_no_time_is_negative(
                 waited = waiting(result)
                 assert all(call.elapsed_ms >= 0 for call in waited.pending_tool_calls)
             gate.open()
-            ended = await asyncio.gather(*(to_the_end(made, result, "s") for result in again))
+            ended = await asyncio.gather(*(finish_despite_cancel(made, result, "s") for result in again))
             assert [value_of(result) for result in ended] == [[7, "slept"]] * LOAD
             assert all(call.ms >= 0 for result in ended for call in result.telemetry.calls)
             for task in running:
-                assert value_of(await to_the_end(made, await task, "default")) == 8
+                assert value_of(await finish_despite_cancel(made, await task, "default")) == 8
             assert await made.runs() == []
 
     run(scenario)

@@ -17,7 +17,7 @@ from codemode.config import EngineSettings, load_config
 from codemode.executor import Decision
 from codemode.health import Doctor, Health
 from codemode.mcp.bridge import McpBridge
-from codemode.runs.stored_runs import Suspensions, store_limits
+from codemode.runs.stored_runs import StoredRuns, store_limits
 from codemode.tools import CallContext
 from codemode.workers.supervisor import Supervisor, SupervisorSettings
 from tests.e2e.mcp.harness import HERE, fast, free_port, listening, servers
@@ -114,7 +114,7 @@ def test_a_layer_of_confinement_that_is_missing_is_named() -> None:
         settings = SupervisorSettings(warm=1, entry="tests.workers.open_zygote")
         async with Supervisor(settings) as supervisor:
             limits = store_limits(load_config(True), EngineSettings())
-            doctor = Doctor(supervisor, Suspensions(None, limits, None), McpBridge(None, nobody))
+            doctor = Doctor(supervisor, StoredRuns(None, limits, None), McpBridge(None, nobody))
             return doctor.look(lambda: (True, None))
 
     found = run(scenario)

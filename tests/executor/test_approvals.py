@@ -11,13 +11,13 @@ from msgspec.structs import replace
 from codemode.catalog import Catalog
 from codemode.executor import (
     ApprovalRequest,
+    CallFailed,
+    CallOk,
     CallRequest,
     CallResult,
     Decision,
     Executor,
-    Failed,
     NeedsApproval,
-    Ok,
 )
 from codemode.tools import CallContext, Tool, ToolHints
 from tests.harness.tool_samples import make, takes
@@ -55,12 +55,12 @@ def test_an_inline_yes_runs_the_tool(answer: Any) -> None:
     async def approve(request: ApprovalRequest) -> Any:
         return answer
 
-    assert call(approve) == Ok(b'{"to":"bob"}')
+    assert call(approve) == CallOk(b'{"to":"bob"}')
 
 
 def test_an_inline_no_denies_with_its_reason() -> None:
-    assert call(answering(False)) == Failed("denied", "ApprovalRefused", "pay was not approved")
-    assert call(answering(Decision(False, "too much"))) == Failed(
+    assert call(answering(False)) == CallFailed("denied", "ApprovalRefused", "pay was not approved")
+    assert call(answering(Decision(False, "too much"))) == CallFailed(
         "denied", "ApprovalRefused", "pay was not approved: too much"
     )
 
@@ -69,7 +69,7 @@ def test_an_inline_no_denies_with_its_reason() -> None:
 def test_an_answer_that_is_no_decision_denies(answer: Any) -> None:
     result = call(answering(answer))
 
-    assert isinstance(result, Failed)
+    assert isinstance(result, CallFailed)
     assert result.code == "denied"
 
 
@@ -79,7 +79,7 @@ def test_an_approver_that_fails_denies() -> None:
 
     result = call(approve)
 
-    assert isinstance(result, Failed)
+    assert isinstance(result, CallFailed)
     assert result.code == "denied"
 
 
@@ -97,13 +97,13 @@ def test_an_approval_survives_being_stored_and_read_again() -> None:
     restored = msgspec.json.decode(stored, type=ApprovalRequest)
 
     assert restored == pending()
-    assert resume(restored, Decision(True), [PAY], REQUEST) == Ok(b'{"to":"bob"}')
+    assert resume(restored, Decision(True), [PAY], REQUEST) == CallOk(b'{"to":"bob"}')
 
 
 def test_a_later_no_denies() -> None:
     result = resume(pending(), Decision(False, "no budget"), [PAY], REQUEST)
 
-    assert result == Failed("denied", "ApprovalRefused", "pay was not approved: no budget")
+    assert result == CallFailed("denied", "ApprovalRefused", "pay was not approved: no budget")
 
 
 @pytest.mark.guarantee("an-approval-is-for-one-call")
@@ -129,21 +129,21 @@ def test_ids_are_the_same_for_the_same_action_and_differ_for_any_other() -> None
 def test_an_approval_for_other_arguments_is_refused(forged: dict[str, Any]) -> None:
     result = resume(replace(pending(), **forged), Decision(True), [PAY], REQUEST)
 
-    assert result == Failed("denied", "ApprovalRefused", "pay: the approval is for another action")
+    assert result == CallFailed("denied", "ApprovalRefused", "pay: the approval is for another action")
 
 
 @pytest.mark.guarantee("an-approval-is-for-one-call")
 def test_an_approval_for_another_call_is_refused() -> None:
     result = resume(pending(), Decision(True), [PAY], replace(REQUEST, call_id="8"))
 
-    assert isinstance(result, Failed)
+    assert isinstance(result, CallFailed)
     assert result.code == "denied"
 
 
 def test_a_tool_that_is_gone_when_the_approval_comes_is_unknown() -> None:
     result = resume(pending(), Decision(True), [], REQUEST)
 
-    assert isinstance(result, Failed)
+    assert isinstance(result, CallFailed)
     assert result.code == "unknown_tool"
 
 
@@ -151,5 +151,5 @@ def test_arguments_are_checked_again_when_the_approval_comes() -> None:
     changed = make("pay", parameters=takes("to", "amount"), hints=PAY.hints)
     result = resume(pending(), Decision(True), [changed], REQUEST)
 
-    assert isinstance(result, Failed)
+    assert isinstance(result, CallFailed)
     assert result.code == "invalid_arguments"

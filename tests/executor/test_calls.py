@@ -9,7 +9,16 @@ from typing import Any
 import pytest
 
 from codemode.catalog import Catalog
-from codemode.executor import AuditEvent, CallRequest, CallResult, CallUpdate, Executor, Failed, Gates, Ok
+from codemode.executor import (
+    AuditEvent,
+    CallFailed,
+    CallOk,
+    CallRequest,
+    CallResult,
+    CallUpdate,
+    Executor,
+    Gates,
+)
 from codemode.tools import CallContext, Tool, ToolError, tool
 from tests.harness.tool_samples import make, takes
 
@@ -32,12 +41,12 @@ def call_one(tools: list[Tool], request: CallRequest, **options: Any) -> CallRes
 def test_a_call_gives_the_tools_value() -> None:
     result = call_one([READ], CallRequest("read", {"path": "a"}))
 
-    assert isinstance(result, Ok)
+    assert isinstance(result, CallOk)
     assert (result.value, result.json, result.status) == ({"path": "a"}, b'{"path":"a"}', "ok")
 
 
 def test_no_arguments_are_an_empty_object() -> None:
-    assert call_one([make("now")], CallRequest("now")) == Ok(b"{}")
+    assert call_one([make("now")], CallRequest("now")) == CallOk(b"{}")
 
 
 @pytest.mark.guarantee("arguments-are-checked-first")
@@ -50,7 +59,7 @@ def test_invalid_arguments_do_not_reach_the_tool() -> None:
 
     result = call_one([write], CallRequest("write", {"paht": "a"}))
 
-    assert isinstance(result, Failed)
+    assert isinstance(result, CallFailed)
     assert result.code == "invalid_arguments"
     assert calls == []
 
@@ -68,7 +77,7 @@ def test_invalid_arguments_do_not_reach_the_tool() -> None:
 def test_what_is_not_in_the_catalog_is_an_unknown_tool(request_: CallRequest) -> None:
     result = call_one([READ], request_)
 
-    assert isinstance(result, Failed)
+    assert isinstance(result, CallFailed)
     assert (result.code, result.status) == ("unknown_tool", "error")
     assert result.message.startswith(f'No tool "{request_.tool}" in this run.')
 
@@ -76,7 +85,7 @@ def test_what_is_not_in_the_catalog_is_an_unknown_tool(request_: CallRequest) ->
 def test_a_wrong_name_is_answered_with_the_nearest() -> None:
     result = call_one([READ, make("web_search")], CallRequest("websearch", {}))
 
-    assert result == Failed(
+    assert result == CallFailed(
         "unknown_tool",
         "UnknownTool",
         'No tool "websearch" in this run. Nearest: web_search. Find tools with tools.search(query).',
@@ -91,8 +100,8 @@ def test_a_name_that_two_tools_have_is_not_suggested() -> None:
         Executor(Catalog(twins)), CallRequest("web_serch", {}), CallRequest("plugin:a:web_serch", {})
     )
 
-    assert isinstance(by_name, Failed)
-    assert isinstance(by_id, Failed)
+    assert isinstance(by_name, CallFailed)
+    assert isinstance(by_id, CallFailed)
     assert (by_name.data, by_id.data) == (None, {"nearest": ["plugin:a:web_search"]})
 
 
@@ -125,9 +134,9 @@ def test_mcp_tools_are_reached_by_id_and_not_through_tools() -> None:
         CallRequest("mcp:github:create_issuf", {}),
     )
 
-    assert by_mcp == Ok(b"{}")
-    assert isinstance(by_tools, Failed)
-    assert isinstance(absent, Failed)
+    assert by_mcp == CallOk(b"{}")
+    assert isinstance(by_tools, CallFailed)
+    assert isinstance(absent, CallFailed)
     assert by_tools.message.replace("issue", "issuf") == absent.message
 
 
@@ -139,7 +148,7 @@ def test_the_tool_sees_who_calls_and_the_idempotency_key() -> None:
 
     result = call_one([look], CallRequest("look", None, "7", "r1:7", WHO))
 
-    assert result == Ok(b'["main","ada","r1","7","r1:7"]')
+    assert result == CallOk(b'["main","ada","r1","7","r1:7"]')
 
 
 @pytest.mark.parametrize("in_thread", [True, False])
@@ -155,7 +164,7 @@ def test_context_variables_of_the_runs_owner_reach_the_tool(in_thread: bool) -> 
     owner.run(TENANT.set, "acme")
     look = tool(name="look")(look_sync if in_thread else look_async)
 
-    assert call_one([look], CallRequest("look", variables=owner)) == Ok(b'"acme"')
+    assert call_one([look], CallRequest("look", variables=owner)) == CallOk(b'"acme"')
 
 
 def test_a_failure_of_the_tool_is_a_result() -> None:
@@ -163,7 +172,7 @@ def test_a_failure_of_the_tool_is_a_result() -> None:
     async def fail() -> None:
         raise ToolError("out of paper", data={"tray": 2})
 
-    assert call_one([fail], CallRequest("fail")) == Failed(
+    assert call_one([fail], CallRequest("fail")) == CallFailed(
         "tool_error", "ToolError", "out of paper", {"tray": 2}
     )
 
@@ -178,7 +187,7 @@ def test_a_tool_cannot_end_the_process(in_thread: bool) -> None:
 
     leave = tool(name="leave")(leave_sync if in_thread else leave_async)
 
-    assert call_one([leave], CallRequest("leave")) == Failed(
+    assert call_one([leave], CallRequest("leave")) == CallFailed(
         "tool_error", "SystemExit", "the tool tried to end the process"
     )
 
@@ -190,7 +199,7 @@ def test_a_result_that_is_not_json_is_a_failure_that_says_it_ran() -> None:
 
     result = call_one([open_lock], CallRequest("open_lock"))
 
-    assert isinstance(result, Failed)
+    assert isinstance(result, CallFailed)
     assert result.message == "open_lock has run, but the result holds a lock, which is not JSON"
 
 
@@ -199,7 +208,7 @@ def test_a_result_over_the_limit_is_a_failure_that_says_it_ran() -> None:
     async def dump() -> str:
         return "x" * 100
 
-    assert call_one([dump], CallRequest("dump"), max_result_bytes=50) == Failed(
+    assert call_one([dump], CallRequest("dump"), max_result_bytes=50) == CallFailed(
         "tool_error",
         "ResultTooLarge",
         "dump has run, but its result of 102 bytes is over the limit of 50. Ask for less at once.",
@@ -269,7 +278,7 @@ def test_an_audit_that_fails_does_not_undo_the_call() -> None:
     async def audit(event: AuditEvent) -> None:
         raise OSError("disk full")
 
-    assert call_one([make("now")], CallRequest("now"), audit=audit) == Ok(b"{}")
+    assert call_one([make("now")], CallRequest("now"), audit=audit) == CallOk(b"{}")
 
 
 @pytest.mark.guarantee("sessions-are-strangers")

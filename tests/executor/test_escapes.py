@@ -13,12 +13,12 @@ import pytest
 from codemode.catalog import Catalog
 from codemode.executor import (
     BeforeToolCall,
+    CallFailed,
     Calling,
+    CallOk,
     CallRequest,
     CallResult,
     Executor,
-    Failed,
-    Ok,
     Rewrite,
     executor,
     join,
@@ -27,7 +27,7 @@ from codemode.tools import Tool, tool
 from tests.harness.tool_samples import make, takes
 
 READ = make("read", parameters=takes("path"))
-BLOCKED = Failed("denied", "ToolBlocked", "read was blocked: a rule of the host could not be asked")
+BLOCKED = CallFailed("denied", "ToolBlocked", "read was blocked: a rule of the host could not be asked")
 
 
 class Panic(BaseException):
@@ -93,7 +93,7 @@ def test_whatever_an_async_tool_raises_is_its_error(error: BaseException, name: 
     async def burn() -> None:
         raise error
 
-    assert call_one([burn], CallRequest("burn")) == Failed("tool_error", name, message)
+    assert call_one([burn], CallRequest("burn")) == CallFailed("tool_error", name, message)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_whatever_a_tool_raises_in_its_thread_is_its_error(
     def burn() -> None:
         raise error
 
-    assert call_one([burn], CallRequest("burn")) == Failed("tool_error", name, message)
+    assert call_one([burn], CallRequest("burn")) == CallFailed("tool_error", name, message)
 
 
 def test_a_tool_that_a_future_ends_like_a_generator_has_a_result() -> None:
@@ -128,7 +128,7 @@ def test_a_tool_that_a_future_ends_like_a_generator_has_a_result() -> None:
 
     result = call_one([burn], CallRequest("burn"))
 
-    assert result == Failed("tool_error", "InternalError", "the call failed inside the engine")
+    assert result == CallFailed("tool_error", "InternalError", "the call failed inside the engine")
 
 
 @leaving
@@ -141,13 +141,13 @@ def test_whatever_leaves_a_rule_blocks_the_call(error: BaseException, how: str) 
 @leaving
 @ways
 def test_whatever_leaves_a_hook_that_looks_on_changes_nothing(error: BaseException, how: str) -> None:
-    assert read(hooks=SimpleNamespace(after_tool_call=raising(error, how))) == Ok(b'{"path":"a"}')
+    assert read(hooks=SimpleNamespace(after_tool_call=raising(error, how))) == CallOk(b'{"path":"a"}')
 
 
 @leaving
 @ways
 def test_whatever_leaves_the_audit_changes_nothing(error: BaseException, how: str) -> None:
-    assert read(audit=raising(error, how)) == Ok(b'{"path":"a"}')
+    assert read(audit=raising(error, how)) == CallOk(b'{"path":"a"}')
 
 
 @leaving
@@ -161,7 +161,9 @@ def test_an_approver_that_whatever_leaves_has_not_approved(error: BaseException,
 
     result = call_one([pay], CallRequest("pay"), approve=raising(error, how))
 
-    assert result == Failed("denied", "ApprovalRefused", "pay was not approved: the approval handler failed")
+    assert result == CallFailed(
+        "denied", "ApprovalRefused", "pay was not approved: the approval handler failed"
+    )
     assert ran == []
 
 
@@ -194,7 +196,7 @@ def test_an_interrupt_of_the_main_thread_ends_the_loop_after_the_call_has_its_re
         asyncio.run(main())
     gc.collect()
 
-    assert told == [Failed("tool_error", "KeyboardInterrupt", "KeyboardInterrupt")]
+    assert told == [CallFailed("tool_error", "KeyboardInterrupt", "KeyboardInterrupt")]
 
 
 def test_an_interrupt_raised_on_a_loop_of_another_thread_is_the_tools_error() -> None:
@@ -208,7 +210,7 @@ def test_an_interrupt_raised_on_a_loop_of_another_thread_is_the_tools_error() ->
     thread.start()
     thread.join(30)
 
-    assert results == [Failed("tool_error", "KeyboardInterrupt", "pressed")]
+    assert results == [CallFailed("tool_error", "KeyboardInterrupt", "pressed")]
 
 
 def test_a_tool_that_cancels_its_own_task_leaves_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,7 +223,9 @@ def test_a_tool_that_cancels_its_own_task_leaves_nobody_waiting(monkeypatch: pyt
         task.cancel()
         await asyncio.Event().wait()
 
-    assert call_one([end_it], CallRequest("end_it")) == Failed("aborted", "Aborted", "the call was cancelled")
+    assert call_one([end_it], CallRequest("end_it")) == CallFailed(
+        "aborted", "Aborted", "the call was cancelled"
+    )
 
 
 @pytest.mark.guarantee("tools-are-stopped-and-joined")

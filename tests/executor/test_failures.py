@@ -7,23 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from codemode.executor import Failed
+from codemode.executor import CallFailed
 from codemode.executor.failures import clean_message, failure_of
 from codemode.tools import InvalidArguments, ToolError
 
 
 def test_name_and_message_survive() -> None:
-    assert failure_of(ValueError("no such city")) == Failed("tool_error", "ValueError", "no such city")
+    assert failure_of(ValueError("no such city")) == CallFailed("tool_error", "ValueError", "no such city")
 
 
 def test_an_error_without_a_message_has_its_name() -> None:
-    assert failure_of(RuntimeError()) == Failed("tool_error", "RuntimeError", "RuntimeError")
+    assert failure_of(RuntimeError()) == CallFailed("tool_error", "RuntimeError", "RuntimeError")
 
 
 def test_a_tool_error_carries_data_and_code() -> None:
     error = ToolError("quota", name="QuotaError", data={"left": 0}, code="mcp_error")
 
-    assert failure_of(error) == Failed("mcp_error", "QuotaError", "quota", {"left": 0})
+    assert failure_of(error) == CallFailed("mcp_error", "QuotaError", "quota", {"left": 0})
     assert failure_of(error).json == (
         b'{"name":"QuotaError","message":"quota","code":"mcp_error","data":{"left":0}}'
     )
@@ -40,7 +40,7 @@ def test_arguments_a_tool_cannot_use_are_invalid_arguments() -> None:
 def test_errors_in_a_group_are_told() -> None:
     group = ExceptionGroup("two failed", [ValueError("a"), KeyError("b")])
 
-    assert failure_of(group) == Failed("tool_error", "ExceptionGroup", "two failed: a; 'b'")
+    assert failure_of(group) == CallFailed("tool_error", "ExceptionGroup", "two failed: a; 'b'")
 
 
 def test_an_exception_that_cannot_be_printed_is_still_a_failure() -> None:
@@ -48,7 +48,7 @@ def test_an_exception_that_cannot_be_printed_is_still_a_failure() -> None:
         def __str__(self) -> str:
             raise RuntimeError
 
-    assert failure_of(Unprintable()) == Failed("tool_error", "Unprintable", "Unprintable")
+    assert failure_of(Unprintable()) == CallFailed("tool_error", "Unprintable", "Unprintable")
 
 
 @pytest.mark.parametrize(

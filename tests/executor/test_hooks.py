@@ -11,13 +11,13 @@ from codemode.executor import (
     AfterToolCall,
     BeforeToolCall,
     Block,
+    CallFailed,
+    CallOk,
     CallRequest,
     CallResult,
     Executor,
-    Failed,
     HookChain,
     NeedsApproval,
-    Ok,
     RequireApproval,
     Rewrite,
 )
@@ -57,21 +57,21 @@ def test_a_hook_may_be_async() -> None:
         async def before_tool_call(self, event: BeforeToolCall) -> Block:
             return Block(f"not {event.arguments['path']}")
 
-    assert call(Rule()) == Failed("denied", "ToolBlocked", "read was blocked: not a")
+    assert call(Rule()) == CallFailed("denied", "ToolBlocked", "read was blocked: not a")
 
 
 def test_rewritten_arguments_reach_the_next_hook_and_the_tool() -> None:
     seen: list[Any] = []
     chain = [before(Rewrite({"path": "b"})), SimpleNamespace(before_tool_call=seen.append)]
 
-    assert call(chain) == Ok(b'{"path":"b"}')
+    assert call(chain) == CallOk(b'{"path":"b"}')
     assert seen[0].arguments == {"path": "b"}
 
 
 def test_rewritten_arguments_are_checked_again_without_telling_their_values() -> None:
     result = call(before(Rewrite({"token": "s3cret"})))
 
-    assert result == Failed(
+    assert result == CallFailed(
         "invalid_arguments",
         "InvalidArguments",
         "read: a rule of the host changed the arguments to something it does not take",
@@ -83,14 +83,14 @@ def test_changing_the_event_in_place_changes_nothing() -> None:
         def before_tool_call(self, event: BeforeToolCall) -> None:
             event.arguments["path"] = "/etc/passwd"
 
-    assert call(Meddler()) == Ok(b'{"path":"a"}')
+    assert call(Meddler()) == CallOk(b'{"path":"a"}')
 
 
 def test_the_first_block_ends_the_chain() -> None:
     seen: list[Any] = []
     result = call([before(Block("no")), SimpleNamespace(before_tool_call=seen.append)])
 
-    assert isinstance(result, Failed)
+    assert isinstance(result, CallFailed)
     assert (result.code, result.status, seen) == ("denied", "denied", [])
 
 
@@ -104,7 +104,7 @@ def test_a_hook_can_require_approval() -> None:
 def test_a_later_block_wins_over_an_approval() -> None:
     result = call([before(RequireApproval()), before(Block("no"))])
 
-    assert isinstance(result, Failed)
+    assert isinstance(result, CallFailed)
     assert result.code == "denied"
 
 
@@ -113,7 +113,7 @@ def test_a_later_block_wins_over_an_approval() -> None:
 def test_an_answer_that_is_none_blocks(answer: Any) -> None:
     result = call(before(answer))
 
-    assert result == Failed(
+    assert result == CallFailed(
         "denied", "ToolBlocked", "read was blocked: a rule of the host could not be asked"
     )
 
@@ -126,7 +126,7 @@ def test_a_hook_that_fails_blocks() -> None:
 
     result = call(Broken())
 
-    assert result == Failed(
+    assert result == CallFailed(
         "denied", "ToolBlocked", "read was blocked: a rule of the host could not be asked"
     )
 
@@ -147,9 +147,9 @@ def test_after_hooks_see_the_result_and_cannot_change_it() -> None:
             seen.append(event)
             return "ignored"
 
-    assert call([Watcher(), before(Rewrite({"path": "b"}))]) == Ok(b'{"path":"b"}')
+    assert call([Watcher(), before(Rewrite({"path": "b"}))]) == CallOk(b'{"path":"b"}')
     assert [(event.tool, event.arguments, event.result) for event in seen] == [
-        ("read", {"path": "b"}, Ok(b'{"path":"b"}'))
+        ("read", {"path": "b"}, CallOk(b'{"path":"b"}'))
     ]
 
 
@@ -158,7 +158,7 @@ def test_an_after_hook_that_fails_changes_nothing() -> None:
         def after_tool_call(self, event: AfterToolCall) -> None:
             raise RuntimeError
 
-    assert call(Broken()) == Ok(b'{"path":"a"}')
+    assert call(Broken()) == CallOk(b'{"path":"a"}')
 
 
 def test_after_hooks_do_not_run_for_a_call_that_never_ran() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from codemode.catalog import Catalog
-from codemode.executor import AuditEvent, CallRequest, Executor, Failed, Gates, Ok, calling, running
+from codemode.executor import AuditEvent, CallFailed, CallOk, CallRequest, Executor, Gates, calling, running
 from codemode.tools import CallContext, tool
 
 
@@ -25,7 +25,7 @@ def test_a_tool_over_its_time_is_cancelled_and_joined() -> None:
 
     result = asyncio.run(Executor(Catalog([sleep])).call(CallRequest("sleep")))
 
-    assert result == Failed("timeout", "ToolTimeout", "sleep did not end within 0.02 s")
+    assert result == CallFailed("timeout", "ToolTimeout", "sleep did not end within 0.02 s")
     assert ended == [True]
 
 
@@ -39,7 +39,7 @@ def test_a_sync_tool_over_its_time_hears_of_it_and_is_joined() -> None:
 
     result = asyncio.run(Executor(Catalog([spin])).call(CallRequest("spin")))
 
-    assert isinstance(result, Failed)
+    assert isinstance(result, CallFailed)
     assert result.code == "timeout"
     assert ended == ["codemode-tool-spin"]
 
@@ -57,7 +57,7 @@ def test_a_sync_tool_that_does_not_listen_is_left_behind() -> None:
     release.set()
     threads[0].join(10)
 
-    assert isinstance(result, Failed)
+    assert isinstance(result, CallFailed)
     assert result.code == "timeout"
     assert not threads[0].is_alive()
     assert threads[0].daemon
@@ -70,7 +70,7 @@ def test_a_time_out_in_the_tool_itself_is_the_tools_error() -> None:
 
     result = asyncio.run(Executor(Catalog([fetch])).call(CallRequest("fetch")))
 
-    assert result == Failed("tool_error", "TimeoutError", "the printer does not answer")
+    assert result == CallFailed("tool_error", "TimeoutError", "the printer does not answer")
 
 
 def test_a_tool_that_cancels_itself_is_the_tools_error() -> None:
@@ -80,7 +80,7 @@ def test_a_tool_that_cancels_itself_is_the_tools_error() -> None:
 
     result = asyncio.run(Executor(Catalog([quit_early])).call(CallRequest("quit_early")))
 
-    assert result == Failed("tool_error", "CancelledError", "quit_early cancelled itself")
+    assert result == CallFailed("tool_error", "CancelledError", "quit_early cancelled itself")
 
 
 @pytest.mark.guarantee("tools-are-stopped-and-joined")
@@ -162,7 +162,7 @@ def test_no_more_calls_of_a_tool_run_at_once_than_it_allows_over_all_runs() -> N
         calls = [executor.call(CallRequest("work")) for executor in executors for _ in range(4)]
         return list(await asyncio.gather(*calls))
 
-    assert asyncio.run(main()) == [Ok(b"null")] * 12
+    assert asyncio.run(main()) == [CallOk(b"null")] * 12
     assert most == 2
 
 
@@ -178,7 +178,7 @@ def test_many_slow_sync_tools_run_side_by_side() -> None:
         executor = Executor(Catalog([meet]))
         return list(await asyncio.gather(*(executor.call(CallRequest("meet")) for _ in range(40))))
 
-    assert asyncio.run(main()) == [Ok(b"true")] * 40
+    assert asyncio.run(main()) == [CallOk(b"true")] * 40
 
 
 @pytest.mark.guarantee("tools-keep-their-limits")
@@ -204,7 +204,7 @@ def test_an_async_tool_that_ignores_its_time_out_is_left_behind(monkeypatch: pyt
         return result, " ".join(steps)
 
     assert asyncio.run(main()) == (
-        Failed("timeout", "ToolTimeout", "deaf did not end within 0.02 s"),
+        CallFailed("timeout", "ToolTimeout", "deaf did not end within 0.02 s"),
         "ignored",
     )
 
@@ -246,4 +246,4 @@ def test_a_time_out_of_the_tools_own_is_no_abort() -> None:
             return [context.aborted]
         return []
 
-    assert asyncio.run(Executor(Catalog([careful])).call(CallRequest("careful"))) == Ok(b"[false]")
+    assert asyncio.run(Executor(Catalog([careful])).call(CallRequest("careful"))) == CallOk(b"[false]")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codemode.catalog import Catalog
-from codemode.executor import Failed
+from codemode.executor import CallFailed
 from codemode.executor.unfolding import Unusable, unfold
 from codemode.executor.validation import refuse_arguments
 from codemode.surface import describe_exec
@@ -27,13 +27,13 @@ SEARCH = make(
 SKETCH = '{ query: string, kind?: "images" | "videos", limit?: integer, where?: { city: string } }'
 
 
-def refusal(tool: Tool, arguments: object) -> Failed:
+def refusal(tool: Tool, arguments: object) -> CallFailed:
     refused = refuse_arguments(tool, arguments)
     assert refused is not None
     return refused
 
 
-def problems(refused: Failed) -> list[str]:
+def problems(refused: CallFailed) -> list[str]:
     return refused.data["problems"]
 
 

@@ -154,7 +154,7 @@ def _before_refusal(data: bytes) -> list[tuple[bytes, bytes]]:
 
 def _read_message(head: bytes) -> None:
     try:
-        message = wire.read_worker(head)
+        message = wire.decode_from_worker(head)
     except FrameRefused:
         return
     raws: list[Raw] = []

@@ -27,8 +27,8 @@ CONFIG: dict[str, Any] = {
     "maxOutputBytes": 16 << 10,
     "maxPendingToolCalls": 16,
 }
-_MOST_LEGS = 4  # then it is aborted
-_MOST_PROCESSES = 12  # zygotes of each language, what is warm and what is being replaced
+_MAX_LEGS = 4  # then it is aborted
+_MAX_PROCESSES = 12  # zygotes of each language, what is warm and what is being replaced
 # A leg's budget, and what a busy machine may take to notice its end.
 _PATIENCE_SECONDS = 30.0
 # What a program must never be able to provoke.
@@ -74,7 +74,7 @@ class Programs:
     async def _check(self, language: str, program: str) -> None:
         result = await self._bounded(self._engine.exec(program, language=language, session="s"))
         check_result(result)
-        for _ in range(_MOST_LEGS):
+        for _ in range(_MAX_LEGS):
             if not isinstance(result, Waiting):
                 break
             result = await self._bounded(self._engine.wait(result.run_id, session="s"))
@@ -91,7 +91,7 @@ class Programs:
         stats = self._engine.stats()
         assert stats["workers"]["crashed"] == 0, stats["workers"]
         assert stats["runs"] == {}, stats["runs"]
-        assert len(descendants(os.getpid())) <= self._others + _MOST_PROCESSES
+        assert len(descendants(os.getpid())) <= self._others + _MAX_PROCESSES
         tasks = [task.get_name() for task in asyncio.all_tasks()]
         assert len(tasks) <= 2, tasks  # this one and the engine's expiry
 

@@ -23,7 +23,7 @@ def _serve(line: Line, loaded: Loaded, parent_pid: int, hurry: bool) -> None:
     line.send(wire.encode(wire.Ready(())))
     replies: list[bytes] = []
     while (frame := line.receive()) is not None:
-        order = wire.read_as_worker(frame.head)
+        order = wire.decode_to_worker(frame.head)
         if isinstance(order, wire.Start):
             replies = order.program.encode().split()
         if not replies:

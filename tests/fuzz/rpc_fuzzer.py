@@ -64,7 +64,7 @@ class Lines:
         found = rpc.id_of_head(data[:256])
         try:
             message = rpc.decode(data)
-        except rpc.Refused as refused:
+        except rpc.MessageRefused as refused:
             answer = json.loads(rpc.encode_error(refused.id, refused))
             assert answer["error"]["code"] in (rpc.PARSE_ERROR, rpc.INVALID_REQUEST)
             return

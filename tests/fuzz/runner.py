@@ -18,7 +18,7 @@ from random import Random
 from typing import Protocol
 
 FOUND = Path(__file__).parent / "found"
-_MOST_FAILURES = 10  # one defect is found again and again
+_MAX_FAILURES = 10  # one defect is found again and again
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -59,7 +59,7 @@ def fuzz(
     seconds: float,
     tries: int | None = None,
     folder: Path | None = None,
-    most_failures: int = _MOST_FAILURES,
+    most_failures: int = _MAX_FAILURES,
     on_failure: Callable[[bytes, str], None] | None = None,
 ) -> Report:
     """Ends after `tries` inputs, `seconds` or `most_failures`. The same seed makes the same inputs.

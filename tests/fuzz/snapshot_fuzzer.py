@@ -23,9 +23,9 @@ from codemode_runtime.wasm import GuestTrap, OutOfBounds
 from codemode_snapshots import (
     EnvelopeRefused,
     Label,
+    Recorded,
     RunMeta,
     Scope,
-    Settlement,
     Snapshot,
     SnapshotError,
     new_owner,
@@ -53,7 +53,7 @@ class Envelopes:
     def __init__(self) -> None:
         self._good = seal(_KEY, _LABEL, state=_STATE, delta=_DELTA)
         self._other = seal(_KEY, Label("build", "run_2", _SCOPE, _NOW, _NOW + 1), state=b"", delta=_DELTA)
-        self._entry = seal_settlement(_KEY, "run_1", Settlement(1, "call", "7", b"\0null"))
+        self._entry = seal_settlement(_KEY, "run_1", Recorded(1, "call", "7", b"\0null"))
 
     def make(self, dice: Random) -> bytes:
         if dice.random() < 0.1:
@@ -67,7 +67,7 @@ class Envelopes:
             )
             assert (data, opened.state, opened.delta) == (self._good, _STATE, _DELTA), "forged"
         with suppress(EnvelopeRefused):
-            entry = unseal_settlement(_KEY, "run_1", Settlement(1, "call", "7", data))
+            entry = unseal_settlement(_KEY, "run_1", Recorded(1, "call", "7", data))
             assert data == self._entry.payload, f"forged: {entry}"
 
 
@@ -162,7 +162,7 @@ class StoreFiles:
             lambda: store.list_runs(),
             lambda: store.totals(),
             lambda: store.lookup("run_1"),
-            lambda: store.record_settlement("run_1", Settlement(2, "call", "8", b"x")),
+            lambda: store.record_settlement("run_1", Recorded(2, "call", "8", b"x")),
             lambda: self._claim(store),
             lambda: store.save(Snapshot(label, b"new"), self._owner),
             lambda: store.delete("run_2", now_ms=_NOW, leave="aborted"),
@@ -195,7 +195,7 @@ class StoreFiles:
         for number in range(3):
             label = Label("build", f"run_{number}", _SCOPE, _NOW, _NOW + 900_000)
             store.save(Snapshot(label, seal(_KEY, label, state=_STATE, delta=_DELTA)), self._owner)
-        entry = seal_settlement(_KEY, "run_1", Settlement(1, "call", "7", b"\0null"))
+        entry = seal_settlement(_KEY, "run_1", Recorded(1, "call", "7", b"\0null"))
         store.record_settlement("run_1", entry)
         store.delete("run_0", now_ms=_NOW, leave="aborted")
         store.close()

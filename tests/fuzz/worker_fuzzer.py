@@ -33,7 +33,7 @@ _SETTLED = pack_settlements([Settlement(1, b'{"a": 1}'), Settlement(2, b'{"messa
 
 @cache
 def orders() -> tuple[bytes, ...]:
-    limits, offer = Limits(), wire.Offer(False, True, (wire.Answer(1, "echo", Raw(b'"id"')),))
+    limits, offer = Limits(), wire.Offer(False, True, (wire.OfferedAnswer(1, "echo", Raw(b'"id"')),))
     program = "const r = await tools.call('echo', 1); return [r, await tools.call('x')]"
     return tuple(
         wire.encode(order)

@@ -11,8 +11,14 @@ import msgspec
 import pytest
 
 from codemode import ConfigError
-from codemode.executor import Failed
-from codemode.namespaces import NamespaceContext, NamespaceRegistry, Registered, Scopes, namespace_tool
+from codemode.executor import CallFailed
+from codemode.namespaces import (
+    NamespaceContext,
+    NamespaceRegistry,
+    NamespaceScopes,
+    Registered,
+    namespace_tool,
+)
 from codemode.namespaces.registry import Namespace
 
 REACHABLE = Path(__file__).parents[1] / "runtime" / "oracle" / "reachable.txt"
@@ -27,12 +33,12 @@ def register(plugin: str = "p", **changed: Any) -> NamespaceRegistry:
     return registry
 
 
-def scopes(made: Any) -> Scopes:
+def scopes(made: Any) -> NamespaceScopes:
     namespace = Namespace(
         id="f", global_name="fleet", required_tool_names=("find",), create_scope=lambda _: made
     )
     context = NamespaceContext("a", "s", "k", "r", {}, lambda: False)
-    return Scopes([Registered("p", namespace)], context)
+    return NamespaceScopes([Registered("p", namespace)], context)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +124,7 @@ def test_a_forged_name_is_refused(target: str) -> None:
     own = scopes({"find": namespace_tool("find"), "value": 1})
     assert own.tool_id(target) is None
     refused = own.resolve(target, [])
-    assert isinstance(refused, Failed)
+    assert isinstance(refused, CallFailed)
     assert refused.code == "unknown_tool"
 
 

@@ -17,9 +17,9 @@ from codemode_snapshots import (
     MemoryStore,
     NotHeld,
     Owner,
+    Recorded,
     RunMeta,
     Scope,
-    Settlement,
     Snapshot,
     SnapshotStore,
     StoreFull,
@@ -69,7 +69,7 @@ class Held:
     claim: Claim | None = None
     claimed_at_ms: int | None = None
     claims: int = 0
-    settlements: list[Settlement] = field(default_factory=list[Settlement])
+    settlements: list[Recorded] = field(default_factory=list[Recorded])
     seen: int = 0
 
     def size(self) -> int:
@@ -172,7 +172,7 @@ class StoreMachine(RuleBasedStateMachine):
     def settle(self, data: st.DataObject, seq: int, name: str, payload: bytes) -> None:
         run_id = self._rather_a_live_one(data)
         run = self.runs.get(run_id)
-        settlement = Settlement(seq, "call", name, payload)
+        settlement = Recorded(seq, "call", name, payload)
         fresh = run is not None and all(one.call_id != name for one in run.settlements)
         full = fresh and (len(payload) > 50 or (payload != b"" and self._bytes() + len(payload) > 100))
         try:

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import msgspec
 from codemode_runtime import compiled, image
 from codemode_runtime.guest import Done, Failed, Guest, Idle, Outcome
-from codemode_runtime.shapes import Descriptor, Limits, Lookup, Settlement
+from codemode_runtime.shapes import GuestOffer, Limits, Lookup, Settlement
 from codemode_runtime.wasm import Machine
 
 PATIENCE_SECONDS = 20.0
@@ -38,7 +38,7 @@ def load_machine() -> Machine:
     return compiled.load_machine(load_image())
 
 
-def new_guest(limits: Limits | None = None, descriptor: Descriptor | None = None) -> Guest:
+def new_guest(limits: Limits | None = None, descriptor: GuestOffer | None = None) -> Guest:
     return Guest(load_machine(), load_image(), limits or Limits(), descriptor)
 
 
@@ -191,7 +191,7 @@ def run(
     suspend: Suspend = "never",
     *,
     limits: Limits | None = None,
-    descriptor: Descriptor | None = None,
+    descriptor: GuestOffer | None = None,
     seconds: float = PATIENCE_SECONDS,
 ) -> Ran:
     """Runs to the end. `tools` are found by the call's target, or by its method where it has none."""

@@ -75,7 +75,7 @@ def test_a_frame_over_the_cap_is_not_sent() -> None:
 
 def test_a_message_of_a_worker_is_read_as_it_was_written() -> None:
     sent = wire.Idle(Raw(b"[" + CALL + b"]"), wire.Spent(1, 2, 3), False, True, 1, 0, 0)
-    read = wire.read_worker(wire.encode(sent))
+    read = wire.decode_from_worker(wire.encode(sent))
     assert isinstance(read, wire.Idle)
     (call,) = read.messages
     assert isinstance(call, wire.Call)
@@ -106,15 +106,15 @@ def test_a_message_of_a_worker_is_read_as_it_was_written() -> None:
     ],
 )
 def test_a_message_of_another_shape_is_refused(messages: bytes) -> None:
-    assert wire.read_worker(IDLE % (b"[" + CALL + b"]", PENDING))
+    assert wire.decode_from_worker(IDLE % (b"[" + CALL + b"]", PENDING))
     with pytest.raises(FrameRefused):
-        wire.read_worker(IDLE % (messages, PENDING))
+        wire.decode_from_worker(IDLE % (messages, PENDING))
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_message_or_refused(head: bytes) -> None:
     try:
-        wire.read_worker(head)
+        wire.decode_from_worker(head)
     except FrameRefused:
         return
 
@@ -125,7 +125,7 @@ def test_a_damaged_message_is_a_message_or_refused(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 4))):
         head[data.draw(st.integers(0, len(head) - 1))] = data.draw(st.integers(0, 255))
     try:
-        wire.read_worker(bytes(head))
+        wire.decode_from_worker(bytes(head))
     except FrameRefused:
         return
 
@@ -177,11 +177,11 @@ def test_messages_are_counted_unless_they_are_torn(messages: bytes, count: int |
 
 def test_a_resumed_leg_has_to_say_whether_positions_are_exact() -> None:
     order = wire.encode(wire.Resume(Limits(), 1, wire.Offer(), 0, exact_positions=False))
-    read = wire.read_as_worker(order)
+    read = wire.decode_to_worker(order)
     assert isinstance(read, wire.Resume)
     assert not read.exact_positions
     for wrong in (b"null", b"0", b'"false"'):
         with pytest.raises(msgspec.ValidationError):
-            wire.read_as_worker(order.replace(b'"exact_positions":false', b'"exact_positions":' + wrong))
+            wire.decode_to_worker(order.replace(b'"exact_positions":false', b'"exact_positions":' + wrong))
     with pytest.raises(msgspec.ValidationError):
-        wire.read_as_worker(order.replace(b',"exact_positions":false', b""))
+        wire.decode_to_worker(order.replace(b',"exact_positions":false', b""))

@@ -1,16 +1,16 @@
 """A recorded settlement is believed by the program, so it has to be exactly the one that was recorded."""
 
 import pytest
-from codemode_snapshots import EnvelopeRefused, Settlement, seal_settlement, unseal_settlement
+from codemode_snapshots import EnvelopeRefused, Recorded, seal_settlement, unseal_settlement
 from msgspec.structs import replace
 
 from tests.snapshots.samples import KEY
 
-RESULT = Settlement(7, "call", "call-3", b'{"ok":true}')
+RESULT = Recorded(7, "call", "call-3", b'{"ok":true}')
 SEALED = seal_settlement(KEY, "run-1", RESULT)
 
 
-def refusal(settlement: Settlement, *, key: bytes = KEY, run_id: str = "run-1") -> str:
+def refusal(settlement: Recorded, *, key: bytes = KEY, run_id: str = "run-1") -> str:
     with pytest.raises(EnvelopeRefused) as refused:
         unseal_settlement(key, run_id, settlement)
     return refused.value.reason
@@ -31,7 +31,7 @@ def test_a_sealed_settlement_opens_as_it_was() -> None:
         replace(SEALED, payload=b"\x00" * 40),
     ],
 )
-def test_a_settlement_moved_to_another_place_is_refused(moved: Settlement) -> None:
+def test_a_settlement_moved_to_another_place_is_refused(moved: Recorded) -> None:
     assert refusal(moved) == "forged"
 
 

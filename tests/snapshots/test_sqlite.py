@@ -10,7 +10,7 @@ import pytest
 from codemode_snapshots import (
     Claimed,
     EnvelopeRefused,
-    Settlement,
+    Recorded,
     Snapshot,
     StoreUnavailable,
     Totals,
@@ -42,13 +42,13 @@ def limited_by(monkeypatch: pytest.MonkeyPatch, pragma: str) -> None:
 def test_what_was_saved_is_there_after_reopening(file: Path) -> None:
     first = SqliteStore(file)
     first.save(sealed(), OURS)
-    first.record_settlement("run-1", Settlement(1, "call", "c-1", b"{}"))
+    first.record_settlement("run-1", Recorded(1, "call", "c-1", b"{}"))
     first.close()
     second = SqliteStore(file)
     outcome = second.claim("run-1", OURS, now_ms=NOW)
     assert isinstance(outcome, Claimed)
     assert outcome.snapshot == sealed()
-    assert outcome.settlements == (Settlement(1, "call", "c-1", b"{}"),)
+    assert outcome.settlements == (Recorded(1, "call", "c-1", b"{}"),)
     second.close()
 
 
@@ -68,7 +68,7 @@ def test_a_decision_is_on_the_disk_before_anybody_acts_on_it(
 
     def commits_with(kind: SettlementKind) -> list[str]:
         statements.clear()
-        store.record_settlement("run-1", Settlement(1, kind, "c-1", b"{}"))
+        store.record_settlement("run-1", Recorded(1, kind, "c-1", b"{}"))
         return [line for line in statements if line.startswith(("PRAGMA sync", "COMMIT"))]
 
     assert commits_with("call") == ["COMMIT"]
@@ -211,7 +211,7 @@ def test_a_damaged_file_never_hands_out_wrong_bytes(file: Path, tmp_path: Path) 
     store = SqliteStore(file)
     for number in range(6):
         store.save(sealed(f"run-{number}", delta=bytes([number]) * 3000), OURS)
-        store.record_settlement(f"run-{number}", Settlement(1, "call", "c-1", b"{}"))
+        store.record_settlement(f"run-{number}", Recorded(1, "call", "c-1", b"{}"))
     store.close()
     whole = file.read_bytes()
     rng = random.Random(2)

@@ -10,9 +10,9 @@ from codemode_snapshots import (
     NotClaimed,
     NotHeld,
     Owner,
+    Recorded,
     RunMeta,
     Scope,
-    Settlement,
     Snapshot,
     SnapshotStore,
     StoreFull,
@@ -33,8 +33,8 @@ def claimed(store: SnapshotStore, run_id: str = "run-1", owner: Owner = OURS) ->
     return outcome
 
 
-def call(seq: int, call_id: str, payload: bytes = b"{}") -> Settlement:
-    return Settlement(seq, "call", call_id, payload)
+def call(seq: int, call_id: str, payload: bytes = b"{}") -> Recorded:
+    return Recorded(seq, "call", call_id, payload)
 
 
 def nobody_alive(owner: Owner) -> bool:
@@ -196,7 +196,7 @@ def test_an_aborted_run_leaves_a_tombstone_and_its_holder_cannot_bring_it_back(s
 
 def test_settlements_are_read_back_by_the_claim_in_their_order(store: SnapshotStore) -> None:
     store.save(snapshot(), OURS)
-    decision = Settlement(2, "decision", "c-1", b"yes")
+    decision = Recorded(2, "decision", "c-1", b"yes")
     for settlement in (call(3, "c-3"), call(1, "c-1", b"one"), decision):
         assert store.record_settlement("run-1", settlement) is True
     assert claimed(store).settlements == (call(1, "c-1", b"one"), decision, call(3, "c-3"))

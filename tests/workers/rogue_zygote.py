@@ -41,7 +41,7 @@ def _serve(line: Line, loaded: Loaded, parent_pid: int, hurry: bool) -> None:
     reported = tuple(LayerReport(layer.name, layer.status, layer.detail) for layer in layers)
     line.send(wire.encode(wire.Ready(reported)))
     while (frame := line.receive()) is not None:
-        order = wire.read_as_worker(frame.head)
+        order = wire.decode_to_worker(frame.head)
         if isinstance(order, wire.Start):
             _misbehave(order.program, line, connection, probes)
 

@@ -12,7 +12,7 @@ import pytest
 from codemode_runtime import wire
 from codemode_runtime.shapes import Settlement
 
-from codemode.workers.busy_wait import Processors, Vigil
+from codemode.workers.busy_wait import BusyWait, Processors
 from tests.harness.workers import calls_in, run, start, supervisor, until, value_of
 
 pytestmark = [
@@ -48,11 +48,11 @@ class Asked:
     def send(self) -> None:
         self.sent += 1
 
-    def begin(self, vigil: Vigil, pid: int | None, *, opens: bool = True) -> bool:
+    def begin(self, busy: BusyWait, pid: int | None, *, opens: bool = True) -> bool:
         """Whether an answer is looked for."""
-        vigil.begin(self.send, pid, opens=opens)
+        busy.begin(self.send, pid, opens=opens)
         assert self.sent == 1
-        return vigil.is_kept
+        return busy.should_spin
 
 
 async def known() -> Processors:
@@ -99,9 +99,9 @@ def test_a_process_that_may_only_run_here_is_woken_here() -> None:
 def test_what_was_to_be_sent_to_a_process_that_is_gone_is_sent_all_the_same() -> None:
     async def scenario() -> None:
         processors = await known()
-        vigil = Vigil(processors)
-        assert not Asked().begin(vigil, gone())
-        vigil.end()
+        busy = BusyWait(processors)
+        assert not Asked().begin(busy, gone())
+        busy.end()
         assert processors.are_known  # it says nothing of other processes
 
     run(scenario)
@@ -111,10 +111,10 @@ def test_the_first_answer_of_a_leg_is_looked_for_and_not_for_ever() -> None:
     async def scenario() -> None:
         processors = await known()
         with sleeper() as pid:
-            vigil = Vigil(processors)
-            assert Asked().begin(vigil, pid)
-            await until(lambda: not vigil.is_kept)
-            vigil.end()
+            busy = BusyWait(processors)
+            assert Asked().begin(busy, pid)
+            await until(lambda: not busy.should_spin)
+            busy.end()
 
     run(scenario)
 
@@ -123,10 +123,10 @@ def test_an_answer_that_is_there_is_not_looked_for() -> None:
     async def scenario() -> None:
         processors = await known()
         with sleeper() as pid:
-            vigil = Vigil(processors)
-            assert Asked().begin(vigil, pid)
-            vigil.end()
-            assert not vigil.is_kept
+            busy = BusyWait(processors)
+            assert Asked().begin(busy, pid)
+            busy.end()
+            assert not busy.should_spin
 
     run(scenario)
 
@@ -135,15 +135,15 @@ def test_while_another_guest_computes_nobody_looks() -> None:
     async def scenario() -> None:
         processors = await known()
         with sleeper() as pid:
-            other, vigil, roused = Vigil(processors), Vigil(processors), Asked()
+            other, busy, woken = BusyWait(processors), BusyWait(processors), Asked()
             assert Asked().begin(other, pid)
-            assert not Asked().begin(vigil, pid)
-            vigil.rouse(roused.send, pid)
-            assert not roused.sent
+            assert not Asked().begin(busy, pid)
+            busy.wake(woken.send, pid)
+            assert not woken.sent
             other.end()
-            vigil.end()
-            assert Asked().begin(vigil, pid)
-            vigil.end()
+            busy.end()
+            assert Asked().begin(busy, pid)
+            busy.end()
 
     run(scenario)
 
@@ -152,12 +152,12 @@ def test_a_worker_whose_last_answer_was_slow_is_not_looked_at() -> None:
     async def scenario() -> None:
         processors = await known()
         with sleeper() as pid:
-            vigil = Vigil(processors)
-            assert Asked().begin(vigil, pid)
-            await until(lambda: not vigil.is_kept)
-            vigil.end()
-            assert not Asked().begin(vigil, pid, opens=False)
-            vigil.end()
+            busy = BusyWait(processors)
+            assert Asked().begin(busy, pid)
+            await until(lambda: not busy.should_spin)
+            busy.end()
+            assert not Asked().begin(busy, pid, opens=False)
+            busy.end()
 
     run(scenario)
 
@@ -166,11 +166,11 @@ def test_where_nothing_tells_the_processors_everybody_sleeps() -> None:
     async def scenario() -> None:
         with sleeper() as pid:
             asked = Asked()
-            vigil = Vigil(Processors())
-            vigil.rouse(asked.send, pid)
+            busy = BusyWait(Processors())
+            busy.wake(asked.send, pid)
             assert not asked.sent
-            assert not asked.begin(vigil, pid)
-            vigil.end()
+            assert not asked.begin(busy, pid)
+            busy.end()
 
     run(scenario)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from codemode_runtime.shapes import Limits
 
-from codemode.workers.busy_wait import Vigil
+from codemode.workers.busy_wait import BusyWait
 from codemode.workers.errors import Aborted
 from tests.harness.workers import BUDGET_MS, Offering, answers, run, start, supervisor, until, value_of
 
@@ -42,7 +42,7 @@ def test_cancelling_a_leg_leaves_no_error_that_nobody_has_heard(
     is_vigilant: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the answer is looked for at each turn of the loop, and nobody awaits it itself."""
-    monkeypatch.setattr(Vigil, "is_kept", is_vigilant)
+    monkeypatch.setattr(BusyWait, "should_spin", is_vigilant)
 
     async def scenario() -> None:
         async with supervisor() as found:

@@ -200,7 +200,7 @@ def test_more_heap_than_workers_are_made_for_is_refused_before_anything_runs() -
 
 def test_a_lookup_in_the_offer_is_answered_without_asking() -> None:
     async def scenario() -> None:
-        answer = wire.Answer(Lookup.TOOL, "greet", Raw(b'"openclaw:core:greet"'))
+        answer = wire.OfferedAnswer(Lookup.TOOL, "greet", Raw(b'"openclaw:core:greet"'))
         offering = Offering(offer=wire.Offer(answers=(answer,)))
         async with supervisor() as found:
             with await found.lease() as worker:

@@ -31,13 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from codemode.cli.checks.findings import exit_code_of, tell, to_dict
     from codemode.cli.engine_session import on_stderr
-    from codemode.cli.terminal.interrupt import Stop, run_until_stopped
+    from codemode.cli.terminal.interrupt import Interrupt, run_until_stopped
     from codemode.cli.terminal.reporting import print_json
     from codemode.cli.terminal.screen import Screen
 
     screen = Screen()
 
-    async def main(_: Stop) -> int:
+    async def main(_: Interrupt) -> int:
         import msgspec
 
         findings = await examine(options, screen)

@@ -61,13 +61,13 @@ def run(options: argparse.Namespace) -> int:
 def _look(options: argparse.Namespace, action: Any, *, workers: bool = False) -> int:
     """With an engine that runs nothing. Reading a snapshot needs to know which guest image workers have."""
     from codemode.cli.engine_session import on_stderr, open_engine
-    from codemode.cli.terminal.interrupt import Stop, run_until_stopped
+    from codemode.cli.terminal.interrupt import Interrupt, run_until_stopped
     from codemode.cli.terminal.screen import Screen
 
     screen = Screen(quiet=options.quiet)
     arguments = {"config": workers, "store": options.store, "settings": {"warmWorkers": 1}}
 
-    async def main(_: Stop) -> int:
+    async def main(_: Interrupt) -> int:
         async with open_engine(arguments, screen) as engine:
             return await action(engine, screen, options)
 

@@ -24,12 +24,12 @@ def run(options: argparse.Namespace) -> int:
     from codemode.cli.engine_session import explained, on_stderr, open_engine
     from codemode.cli.errors import ExitCode
     from codemode.cli.surface import read_surface
-    from codemode.cli.terminal.interrupt import Stop, run_until_stopped
+    from codemode.cli.terminal.interrupt import Interrupt, run_until_stopped
     from codemode.cli.terminal.screen import Screen, escaped
 
     screen = Screen()
 
-    async def main(_: Stop) -> int:
+    async def main(_: Interrupt) -> int:
         with explained():
             arguments = engine_arguments(options) | {"agent_config": {"enabled": False}}  # no program is run
         async with open_engine(arguments, screen) as engine:

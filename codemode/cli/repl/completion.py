@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from types import ModuleType
 
-from codemode.cli.surface import Surface
+from codemode.cli.surface import GuestSurface
 from codemode.failures.available import GLOBALS
 
 _HISTORY_LINES = 2000
@@ -15,7 +15,7 @@ _DELIMITERS = " \t\n`~!@#%^&*()=+[{]}\\|;:'\",<>/?-"
 DOT_COMMANDS = (".exit", ".help", ".tools", ".trace", ".types")
 
 
-def completions(surface: Surface, word: str, is_first: bool) -> list[str]:
+def completions(surface: GuestSurface, word: str, is_first: bool) -> list[str]:
     """Whole words, in their order. `is_first`: the line begins with it."""
     found = [f"tools.{name}" for name in ("search", "describe", "call", *surface.catalog.convenience_names())]
     found += [*GLOBALS, *(DOT_COMMANDS if is_first else ())]
@@ -27,10 +27,10 @@ def completions(surface: Surface, word: str, is_first: bool) -> list[str]:
     return sorted({name for name in found if name.startswith(word) and name.count(".") == word.count(".")})
 
 
-class LineReader:
+class PromptReader:
     """input() with completion and history; without readline it is input() alone."""
 
-    def __init__(self, surface: Surface) -> None:
+    def __init__(self, surface: GuestSurface) -> None:
         self._surface = surface
         self._found: list[str] = []
         self._readline = _load_readline()

@@ -14,12 +14,12 @@ from codemode.cli.engine_options import engine_arguments
 from codemode.cli.engine_session import explained, on_stderr
 from codemode.cli.engine_thread import EngineThread
 from codemode.cli.errors import CommandError, ExitCode
-from codemode.cli.repl.completion import LineReader
+from codemode.cli.repl.completion import PromptReader
 from codemode.cli.repl.text import as_expression, is_incomplete
 from codemode.cli.run_driver import Driver
-from codemode.cli.surface import Surface, read_surface
-from codemode.cli.terminal.interrupt import Stop
-from codemode.cli.terminal.questions import Questions
+from codemode.cli.surface import GuestSurface, read_surface
+from codemode.cli.terminal.interrupt import Interrupt
+from codemode.cli.terminal.questions import TerminalQuestions
 from codemode.cli.terminal.screen import Screen, escaped
 from codemode.contract.results import CodeModeResult, Completed, Failed, Waiting
 from codemode.engine import Engine
@@ -32,14 +32,14 @@ A program per line; an expression shows its value. Nothing is kept from one prog
   .exit           or Ctrl-D
 Tab completes tools, servers, namespaces and globals. An empty line ends a program that is not closed.
 Ctrl-C aborts."""
-_MOST_TOOLS = 50
+_MAX_TOOLS = 50
 _DOT_COMMAND = re.compile(r"\.([a-z]+)(?:\s+(.*))?", re.DOTALL)
 _NO_PROGRAM = ("invalid_input", "typescript_transform_failed", "module_access_denied")
 
 
 def run_repl(options: argparse.Namespace) -> int:
     screen = Screen()
-    questions = Questions(screen)
+    questions = TerminalQuestions(screen)
     with on_stderr(screen):
         with explained():
             arguments = engine_arguments(options) | {"approve": questions.note}
@@ -54,8 +54,8 @@ class Repl:
         self,
         thread: EngineThread,
         screen: Screen,
-        questions: Questions,
-        surface: Surface,
+        questions: TerminalQuestions,
+        surface: GuestSurface,
         options: argparse.Namespace,
     ) -> None:
         self._thread = thread
@@ -64,12 +64,12 @@ class Repl:
         self._surface = surface
         self._language: str = options.language or "javascript"
         self._scope = {"session": options.session, "agent": options.agent, "agent_run": options.agent_run}
-        self._stop: Stop | None = None
+        self._stop: Interrupt | None = None
         self._last_run = ""
         self._is_typed = sys.stdin.isatty()
 
     def loop(self) -> None:
-        reader = LineReader(self._surface)
+        reader = PromptReader(self._surface)
         if self._is_typed:
             reader.open()
             count = len(self._surface.catalog)
@@ -82,7 +82,7 @@ class Repl:
             if self._is_typed:
                 reader.close()
 
-    def _read(self, reader: LineReader) -> str | None:
+    def _read(self, reader: PromptReader) -> str | None:
         """A whole program, or None at the end of input. Ctrl-C drops what was typed."""
         lines: list[str] = []
         while True:
@@ -99,7 +99,7 @@ class Repl:
             if not line.strip() or not is_incomplete(text):
                 return text
 
-    def _line(self, reader: LineReader, prompt: str) -> str:
+    def _line(self, reader: PromptReader, prompt: str) -> str:
         if self._is_typed:
             with contextlib.redirect_stdout(self._screen.out):  # readline draws the prompt there
                 return reader.read(prompt)
@@ -148,7 +148,7 @@ class Repl:
     async def _run(self, engine: Engine, text: str) -> CodeModeResult:
         task = asyncio.current_task()
         assert task is not None
-        self._stop = Stop(self._screen, task)
+        self._stop = Interrupt(self._screen, task)
         driver = Driver(engine, self._screen, self._stop, self._questions, self._scope)
         wrapped = as_expression(text)
         result = None if wrapped is None else await driver.exec(wrapped, self._language)
@@ -164,7 +164,7 @@ class Repl:
     def _list_tools(self, words: str) -> None:
         catalog = self._surface.catalog
         known = catalog.all_tools()
-        found = known if not words else catalog.search(words, _MOST_TOOLS) or _named(known, words)
+        found = known if not words else catalog.search(words, _MAX_TOOLS) or _named(known, words)
         names = {catalog.convenience(name): name for name in catalog.convenience_names()}
         for entry in found:
             name = names.get(entry["id"], entry["id"])

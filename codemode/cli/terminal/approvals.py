@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from codemode.trajectory import Approval
 
 
-class Asked(msgspec.Struct, frozen=True):
+class OpenApproval(msgspec.Struct, frozen=True):
     """Texts are escaped. `content` is the shape of the arguments, and the values if they were recorded."""
 
     call_id: str
@@ -26,11 +26,11 @@ class Asked(msgspec.Struct, frozen=True):
         return f"{self.tool} {self.content}"
 
 
-async def open_approvals(engine: Engine, run_id: str, scope: dict[str, str]) -> list[Asked]:
+async def open_approvals(engine: Engine, run_id: str, scope: dict[str, str]) -> list[OpenApproval]:
     """In the order of the calls; none for a run that is not in the scope."""
     found = await engine.trajectory(run_id, **scope)
     return [
-        Asked(call.id, call.approval.id, escaped(call.tool), _content(call.input))
+        OpenApproval(call.id, call.approval.id, escaped(call.tool), _content(call.input))
         for control in (found.calls if found is not None else ())
         for call in control.calls
         if call.status == "pending" and call.approval is not None and _is_open(call.approval)

@@ -15,7 +15,7 @@ from codemode.cli.terminal.screen import Screen
 _LEAVING = "Ctrl-C: the run is left at its next pause; once more aborts it"
 
 
-class Stop:
+class Interrupt:
     """`ask` is what Ctrl-C does. `abort` ends the run of this moment, and says whether there is one; it and
     `can_leave` are set by whoever drives a run, for as long as that takes."""
 
@@ -36,13 +36,13 @@ class Stop:
             self._task.cancel()
 
 
-def run_until_stopped(work: Callable[[Stop], Coroutine[Any, Any, int]], screen: Screen) -> int:
+def run_until_stopped(work: Callable[[Interrupt], Coroutine[Any, Any, int]], screen: Screen) -> int:
     """The exit code of the work, or that of an interrupted command."""
 
     async def main() -> int:
         task = asyncio.current_task()
         assert task is not None
-        stop = Stop(screen, task)
+        stop = Interrupt(screen, task)
         loop = asyncio.get_running_loop()
         with contextlib.suppress(NotImplementedError, RuntimeError):  # no signals here: Python's own way
             loop.add_signal_handler(signal.SIGINT, stop.ask)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 TICK_SECONDS = 0.1
 PATIENCE_SECONDS = 1.0  # a run without calls is not worth a tree before
 _LEAST_ROWS = 4
-_MOST_ROWS = 40
+_MAX_ROWS = 40
 _BAR = re.compile(r"[-=]+>?$")
 _COLOURS: tuple[tuple[str, Colour], ...] = (
     (" error", "red"), (" denied", "red"), (" aborted", "red"), (" failed", "red"),
@@ -57,7 +57,7 @@ class LiveTree:
         self.updates[call_id] = f"{tool}: {told}"
 
     def _most_rows(self) -> int:
-        return max(_LEAST_ROWS, min(_MOST_ROWS, self._screen.height - 3))
+        return max(_LEAST_ROWS, min(_MAX_ROWS, self._screen.height - 3))
 
     def _coloured(self, index: int, row: str) -> str:
         if index < 2:

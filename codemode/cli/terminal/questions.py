@@ -16,14 +16,14 @@ import msgspec
 from codemode.cli.terminal.screen import Screen, escaped, escaped_json
 
 if TYPE_CHECKING:
-    from codemode.cli.terminal.approvals import Asked
+    from codemode.cli.terminal.approvals import OpenApproval
     from codemode.executor import ApprovalRequest
 
-_LONGEST_ARGUMENTS = 2000
-_LONGEST_LINE = 1000
+_MAX_ARGUMENTS = 2000
+_MAX_LINE = 1000
 
 
-class Questions:
+class TerminalQuestions:
     """`note` is the engine's approve handler."""
 
     def __init__(self, screen: Screen) -> None:
@@ -34,13 +34,13 @@ class Questions:
     def note(self, request: ApprovalRequest) -> None:
         self._noted[request.id] = request
 
-    async def ask(self, asked: Asked) -> bool | None:
+    async def ask(self, asked: OpenApproval) -> bool | None:
         """None if there is no answer: the end of input. Arguments are told as far as they are known here."""
         self._screen.note(f"{asked.tool} asks for approval", "yellow")
         noted = self._noted.get(asked.approval_id)
         told = asked.content if noted is None else escaped_json(msgspec.json.encode(noted.arguments).decode())
-        more = f" ... {len(told)} characters" if len(told) > _LONGEST_ARGUMENTS else ""
-        for line in (escaped(asked.summary), told[:_LONGEST_ARGUMENTS] + more):
+        more = f" ... {len(told)} characters" if len(told) > _MAX_ARGUMENTS else ""
+        for line in (escaped(asked.summary), told[:_MAX_ARGUMENTS] + more):
             if line:
                 self._screen.note(f"  {line}")
         with self._screen.held():
@@ -76,4 +76,4 @@ async def _read_line() -> str:
         await arrived
     finally:
         loop.remove_reader(descriptor)
-    return os.read(descriptor, _LONGEST_LINE).decode(errors="replace")  # a terminal gives whole lines
+    return os.read(descriptor, _MAX_LINE).decode(errors="replace")  # a terminal gives whole lines

@@ -26,7 +26,7 @@ Colour = Literal["red", "yellow", "green", "blue", "dim", "bold"]
 _CODES: Mapping[Colour, str] = {
     "red": "31", "yellow": "33", "green": "32", "blue": "36", "dim": "2", "bold": "1",
 }  # fmt: skip
-_KEPT = re.compile(r"[^\n\t]+")
+_MAX_KEPT = re.compile(r"[^\n\t]+")
 _ON_STDERR = ("warn", "error")  # as in other JavaScript runtimes
 
 
@@ -141,7 +141,7 @@ class ScreenHandler(logging.Handler):
 
 def escaped(text: str) -> str:
     """Harmless to a terminal; lines and tabs stay."""
-    return _KEPT.sub(lambda part: plain(part[0]), text)
+    return _MAX_KEPT.sub(lambda part: plain(part[0]), text)
 
 
 def escaped_json(json: str) -> str:

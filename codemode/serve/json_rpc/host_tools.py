@@ -24,7 +24,7 @@ class Hints(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     concurrency: int = ToolHints().concurrency
 
 
-class Descriptor(Struct, frozen=True, forbid_unknown_fields=True):
+class HostToolSpec(Struct, frozen=True, forbid_unknown_fields=True):
     """A tool as a host describes it. Words of `client` and `mcp` tools never enter a prompt."""
 
     name: str
@@ -46,12 +46,12 @@ class _Verdict(Struct, frozen=True, forbid_unknown_fields=True):
     reason: str = ""
 
 
-def host_tools(peer: Peer, descriptors: list[Descriptor]) -> list[Tool]:
+def host_tools(peer: Peer, descriptors: list[HostToolSpec]) -> list[Tool]:
     """Raises RpcError for one that cannot be offered."""
     return [_tool(peer, described) for described in descriptors]
 
 
-def _tool(peer: Peer, described: Descriptor) -> Tool:
+def _tool(peer: Peer, described: HostToolSpec) -> Tool:
     hints = described.hints
     try:
         return Tool(

@@ -38,7 +38,7 @@ class RpcError(Exception):
         self.data = data
 
 
-class Refused(RpcError):
+class MessageRefused(RpcError):
     """A line that is no message of the protocol. `id` is there as far as it could be read."""
 
     def __init__(self, code: int, message: str, id: Id | None = None) -> None:
@@ -93,16 +93,18 @@ _TROUBLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 def decode(line: bytes) -> Request | Notification | Reply:
     """Raises Refused, and nothing else, for what is not one of the three."""
     if line.lstrip()[:1] == b"[":
-        raise Refused(INVALID_REQUEST, "batches are not supported: send one message per line")
+        raise MessageRefused(INVALID_REQUEST, "batches are not supported: send one message per line")
     try:
         found = _envelopes.decode(line)
     except msgspec.ValidationError as problem:
-        raise Refused(INVALID_REQUEST, f"not a JSON-RPC 2.0 message: {problem}", _id_of(line)) from None
+        raise MessageRefused(
+            INVALID_REQUEST, f"not a JSON-RPC 2.0 message: {problem}", _id_of(line)
+        ) from None
     except _TROUBLE as problem:
-        raise Refused(PARSE_ERROR, f"not JSON: {problem}") from None
+        raise MessageRefused(PARSE_ERROR, f"not JSON: {problem}") from None
     message = _asked(found) or _answered(found)
     if message is None:
-        raise Refused(INVALID_REQUEST, _SHAPES, _id_of(line))
+        raise MessageRefused(INVALID_REQUEST, _SHAPES, _id_of(line))
     return message
 
 

@@ -15,7 +15,7 @@ from codemode.config import ConfigError
 from codemode.engine import Engine
 from codemode.executor import ApprovalRequest, Decision
 from codemode.serve.json_rpc import messages as rpc
-from codemode.serve.json_rpc.host_tools import Descriptor, ask_host, host_tools
+from codemode.serve.json_rpc.host_tools import HostToolSpec, ask_host, host_tools
 from codemode.serve.json_rpc.messages import RpcError
 from codemode.serve.json_rpc.peer import MAX_REQUESTS, Handler, Peer
 from codemode.serve.lifecycle import own_version
@@ -32,7 +32,7 @@ class _Params(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, ren
 class Initialize(_Params, frozen=True, kw_only=True):
     protocol_version: int
     client: dict[str, Any] = field(default_factory=dict[str, Any])
-    tools: list[Descriptor] = field(default_factory=list[Descriptor])
+    tools: list[HostToolSpec] = field(default_factory=list[HostToolSpec])
     events: bool = False
     approvals: bool = False
 
@@ -63,7 +63,7 @@ class Context(_Params, frozen=True, kw_only=True):
 
 
 class Prepare(_Scoped, frozen=True, kw_only=True):
-    tools: list[Descriptor] = field(default_factory=list[Descriptor])
+    tools: list[HostToolSpec] = field(default_factory=list[HostToolSpec])
     allow: list[str] | None = None
     disable_tools: bool = False
     provider: str | None = None
@@ -74,7 +74,7 @@ class Prepare(_Scoped, frozen=True, kw_only=True):
 class Exec(_Scoped, frozen=True, kw_only=True):
     input: Any
     tool_call: str = "-"
-    tools: list[Descriptor] = field(default_factory=list[Descriptor])
+    tools: list[HostToolSpec] = field(default_factory=list[HostToolSpec])
     allow: list[str] | None = None
     provider: str | None = None
     model: str | None = None
@@ -84,7 +84,7 @@ class Exec(_Scoped, frozen=True, kw_only=True):
 class Wait(_Scoped, frozen=True, kw_only=True):
     input: Any
     tool_call: str = "-"
-    tools: list[Descriptor] = field(default_factory=list[Descriptor])
+    tools: list[HostToolSpec] = field(default_factory=list[HostToolSpec])
 
 
 class Abort(_Scoped, frozen=True, kw_only=True):
@@ -258,7 +258,7 @@ class Methods:
             raise RpcError(rpc.NOT_INITIALIZED, "send initialize first")
         return rpc.read_params(given, shape)
 
-    def _tools(self, own: list[Descriptor]) -> list[Tool]:
+    def _tools(self, own: list[HostToolSpec]) -> list[Tool]:
         return [*self._standing, *host_tools(self._host, own)]
 
     async def _forward_events(self) -> None:

@@ -16,7 +16,15 @@ from typing import Any
 from msgspec import Raw, Struct
 
 from codemode.serve.json_rpc import messages as rpc
-from codemode.serve.json_rpc.messages import ErrorObject, Id, Notification, Refused, Reply, Request, RpcError
+from codemode.serve.json_rpc.messages import (
+    ErrorObject,
+    Id,
+    MessageRefused,
+    Notification,
+    Reply,
+    Request,
+    RpcError,
+)
 from codemode.serve.pipes import LineReader, LineTooLong, LineWriter, PeerGone
 
 _log = logging.getLogger("codemode.serve")
@@ -79,7 +87,7 @@ class Peer:
                     await self._take(rpc.decode(line))
             except LineTooLong as problem:
                 await self._refuse_long(problem)
-            except Refused as refused:
+            except MessageRefused as refused:
                 await self._send(rpc.encode_error(refused.id, refused))
 
     async def _take(self, message: Request | Notification | Reply) -> None:
@@ -97,15 +105,17 @@ class Peer:
 
     async def _begin(self, request: Request) -> None:
         if request.id in self._running:
-            raise Refused(rpc.INVALID_REQUEST, "a request with this id is still running", request.id)
+            raise MessageRefused(rpc.INVALID_REQUEST, "a request with this id is still running", request.id)
         handler = self._handlers.get(request.method)
         if handler is None:
             known = ", ".join(sorted(self._handlers))
-            raise Refused(
+            raise MessageRefused(
                 rpc.METHOD_NOT_FOUND, f"there is no method {request.method[:80]!r}: {known}", request.id
             )
         if len(self._running) >= MAX_REQUESTS:
-            raise Refused(rpc.BUSY, f"{MAX_REQUESTS} requests are running; wait for one of them", request.id)
+            raise MessageRefused(
+                rpc.BUSY, f"{MAX_REQUESTS} requests are running; wait for one of them", request.id
+            )
         task = asyncio.create_task(self._run(request, handler), name=f"codemode rpc {request.method}")
         self._running[request.id] = task
         task.add_done_callback(lambda _: self._running.pop(request.id, None))
@@ -159,7 +169,7 @@ class Peer:
             error = ErrorObject(rpc.INVALID_REQUEST, f"the host's answer is too long: {problem}")
             self._settle(Reply(id, None, error))
         else:
-            await self._send(rpc.encode_error(id, Refused(rpc.INVALID_REQUEST, str(problem))))
+            await self._send(rpc.encode_error(id, MessageRefused(rpc.INVALID_REQUEST, str(problem))))
 
     # ---- what the host is sent -----------------------------------------------------------------------------
 

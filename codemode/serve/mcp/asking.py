@@ -23,8 +23,8 @@ if TYPE_CHECKING:  # loaded when it is served
 
 _log = logging.getLogger("codemode.serve")
 
-_LONGEST_ARGUMENTS = 2_000
-_MOST_ASKED = 1_000
+_MAX_ARGUMENTS = 2_000
+_MAX_ASKED = 1_000
 _SCHEMA = {
     "type": "object",
     "properties": {"approve": {"type": "boolean", "title": "Allow this call"}},
@@ -32,7 +32,7 @@ _SCHEMA = {
 }
 
 
-class Asked:
+class ApprovalTexts:
     """What the engine wants approved, with the arguments: results have none, because models read them.
 
     Keeps the newest; for one that is forgotten the person sees the summary alone.
@@ -47,10 +47,10 @@ class Asked:
         decided = await ask_handler(self._configured, request)
         if decided is None:
             arguments = msgspec.json.encode(request.arguments).decode()
-            if len(arguments) > _LONGEST_ARGUMENTS:
-                arguments = arguments[:_LONGEST_ARGUMENTS] + f"… ({len(arguments)} characters)"
+            if len(arguments) > _MAX_ARGUMENTS:
+                arguments = arguments[:_MAX_ARGUMENTS] + f"… ({len(arguments)} characters)"
             self._texts[request.id] = f"{request.summary}\n{request.tool_id} {arguments}"
-            if len(self._texts) > _MOST_ASKED:
+            if len(self._texts) > _MAX_ASKED:
                 self._texts.popitem(last=False)
         return decided
 

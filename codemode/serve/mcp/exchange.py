@@ -17,8 +17,15 @@ from msgspec import Struct
 from codemode.contract.results import CodeModeResult, Output, PendingCall, Waiting
 from codemode.engine import Engine
 from codemode.executor import Decision
-from codemode.runs.caller_task import to_the_end
-from codemode.serve.mcp.asking import Asked, ask_now, can_elicit, decision_of, open_approvals, question
+from codemode.runs.caller_task import finish_despite_cancel
+from codemode.serve.mcp.asking import (
+    ApprovalTexts,
+    ask_now,
+    can_elicit,
+    decision_of,
+    open_approvals,
+    question,
+)
 from codemode.serve.mcp.progress import progress_told
 from codemode.serve.mcp.unseen_results import Held
 
@@ -27,7 +34,7 @@ if TYPE_CHECKING:  # loaded when it is served
     from mcp.server.context import ServerRequestContext
 
 
-class State(Struct, frozen=True, forbid_unknown_fields=True):
+class ExchangeState(Struct, frozen=True, forbid_unknown_fields=True):
     """What a client brings back with its answers. Sealed on the way: only what was sent comes back."""
 
     run_id: str
@@ -40,7 +47,7 @@ class Exchange:
     """For one request of one session."""
 
     engine: Engine
-    asked: Asked
+    asked: ApprovalTexts
     held: Held
     context: ServerRequestContext[Any, Any]
     session: str
@@ -60,7 +67,7 @@ class Exchange:
             return await self._shown(await self.engine.wait(arguments, session=self.session))
 
     async def answered(
-        self, state: State, answers: dict[str, Any]
+        self, state: ExchangeState, answers: dict[str, Any]
     ) -> CodeModeResult | types.InputRequiredResult:
         """The call has come again, with what the person said. It goes on where the first one stopped."""
         held = self.held.take(state.run_id)
@@ -97,7 +104,9 @@ class Exchange:
         from mcp import types
 
         self.held.put(result)
-        state = State(result.run_id, [call.approval.id for call in calls if call.approval], self.aside)
+        state = ExchangeState(
+            result.run_id, [call.approval.id for call in calls if call.approval], self.aside
+        )
         return types.InputRequiredResult(
             input_requests={
                 str(place): question(self.asked.text_of(call)) for place, call in enumerate(calls)
@@ -114,7 +123,7 @@ class Exchange:
                 approval_id = call.approval.id if call.approval else ""
                 has_decided |= await self._decide(run_id, approval_id, decision_of(answer))
         except asyncio.CancelledError:
-            await to_the_end(self.engine.abort(run_id, session=self.session))
+            await finish_despite_cancel(self.engine.abort(run_id, session=self.session))
             raise
         return has_decided
 

@@ -11,8 +11,8 @@ import msgspec
 from codemode.catalog import Catalog
 from codemode.contract.results import CodeModeResult, Waiting
 from codemode.engine import Engine
-from codemode.serve.mcp.asking import Asked, can_elicit
-from codemode.serve.mcp.exchange import Exchange, State
+from codemode.serve.mcp.asking import ApprovalTexts, can_elicit
+from codemode.serve.mcp.exchange import Exchange, ExchangeState
 from codemode.serve.mcp.unseen_results import Held
 from codemode.surface import check_payload, describe_exec, exec_tool, render_tools, wait_tool
 from codemode.tools import Tool
@@ -31,7 +31,7 @@ _PUT_ASIDE = "A call waits for an approval that the user has put aside. `wait` a
 class Front:
     """Of one server, for all its clients. `stdio_session` names the one client of a pipe."""
 
-    def __init__(self, engine: Engine, asked: Asked, stdio_session: str | None = None) -> None:
+    def __init__(self, engine: Engine, asked: ApprovalTexts, stdio_session: str | None = None) -> None:
         self._engine = engine
         self._asked = asked
         self._held = Held()
@@ -68,7 +68,7 @@ class Front:
             text = f"Unknown tool {params.name[:80]!r}: this server has exec and wait."
             raise MCPError(types.INVALID_PARAMS, text)
         if params.request_state is not None:
-            state = msgspec.json.decode(params.request_state, type=State)
+            state = msgspec.json.decode(params.request_state, type=ExchangeState)
             result = await exchange.answered(state, dict(params.input_responses or {}))
         elif params.name == "exec":
             result = await exchange.exec(arguments)

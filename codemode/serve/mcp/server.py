@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from codemode.config import ConfigError
 from codemode.serve.lifecycle import ended_by_signals, open_engine, own_version, until_either
-from codemode.serve.mcp.asking import Asked
+from codemode.serve.mcp.asking import ApprovalTexts
 from codemode.serve.mcp.front import Front
 from codemode.serve.options import ServeOptions
 from codemode.serve.pipes import standard_lines
@@ -37,7 +37,7 @@ async def _over_stdio(options: ServeOptions) -> None:
     from codemode.serve.mcp.stdio import serve_pipes
 
     async with standard_lines(options.max_message_bytes) as (lines, out):
-        asked = Asked(options.engine.get("approve"))
+        asked = ApprovalTexts(options.engine.get("approve"))
         async with open_engine({**options.engine, "approve": asked.approve}) as engine:
             front = Front(engine, asked, options.session)
             await serve_pipes(make_server(front, engine.config.snapshot_ttl_seconds), lines, out)
@@ -47,7 +47,7 @@ async def _over_http(options: ServeOptions) -> None:
     from codemode.serve.mcp.http import open_place, serve_http
 
     place = open_place(options)
-    asked = Asked(options.engine.get("approve"))
+    asked = ApprovalTexts(options.engine.get("approve"))
     with place.listener:
         async with open_engine({**options.engine, "approve": asked.approve}) as engine:
             server = make_server(Front(engine, asked), engine.config.snapshot_ttl_seconds)

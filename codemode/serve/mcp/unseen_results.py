@@ -8,13 +8,13 @@ import msgspec
 
 from codemode.contract.results import Waiting
 
-_MOST_BYTES = 32 << 20
+_MAX_BYTES = 32 << 20
 
 
 class Held:
     """Bounded: what clients never came back for makes room for others."""
 
-    def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
+    def __init__(self, most_bytes: int = _MAX_BYTES) -> None:
         self._most_bytes = most_bytes
         self._results: OrderedDict[str, tuple[Waiting, int]] = OrderedDict()
         self._bytes = 0

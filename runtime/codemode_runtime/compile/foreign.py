@@ -68,7 +68,7 @@ _PYTHON_LATER = re.compile(
 _JAVASCRIPT_MARKS = re.compile(r"\b(?:const|let|var|function)\b|=>|;[ \t]*$", re.MULTILINE)
 
 # The patterns for one line look no further than this: some of them cost the square of the line's length.
-_LONGEST_LINE = 1000
+_MAX_LINE = 1000
 
 _SHEBANG = re.compile(r"#!([^\n]*)")
 _SHELL_SHEBANG = re.compile(r"\b(?:sh|bash|zsh|dash|ksh|csh|tcsh|fish|pwsh)\b")
@@ -104,9 +104,9 @@ def blank_shebang(text: str) -> str:
 
 
 def _suspect(first: str) -> Foreign | None:
-    if _PYTHON_FIRST.match(first, 0, _LONGEST_LINE):
+    if _PYTHON_FIRST.match(first, 0, _MAX_LINE):
         return "python"
-    if _COMMAND_LINE.match(first, 0, _LONGEST_LINE):
+    if _COMMAND_LINE.match(first, 0, _MAX_LINE):
         return "shell"
     if _PYTHON_LATER.search(first) and not _JAVASCRIPT_MARKS.search(first):
         return "python"

@@ -11,7 +11,7 @@ RefusalCode = Literal["invalid_input", "module_access_denied", "typescript_trans
 
 LINE_BREAK = re.compile(rb"\r\n|[\r\n]|\xe2\x80[\xa8\xa9]")
 
-_LONGEST_QUOTE = 240
+_MAX_QUOTE = 240
 
 
 class SourceError(Exception):
@@ -50,6 +50,6 @@ def refusal_at(code: RefusalCode, message: str, source: bytes, offset: int) -> S
         line += 1
         line_start = found.end()
     quoted = source[line_start:line_end].decode("utf-8", "replace")
-    if len(quoted) > _LONGEST_QUOTE:
-        quoted = quoted[:_LONGEST_QUOTE] + "…"
+    if len(quoted) > _MAX_QUOTE:
+        quoted = quoted[:_MAX_QUOTE] + "…"
     return SourceError(code, message, line=line, column=offset - line_start + 1, source_line=quoted)

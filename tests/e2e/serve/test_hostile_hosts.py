@@ -265,5 +265,5 @@ _NEARLY = st.dictionaries(_FIELDS, _JSON | st.just("2.0"), max_size=5)
 @given(st.binary(max_size=200) | (_NEARLY | _JSON).map(lambda value: json.dumps(value).encode()))
 def test_any_line_is_a_message_or_is_refused(line: bytes) -> None:
     """Any other exception would come out here."""
-    with contextlib.suppress(rpc.Refused):
+    with contextlib.suppress(rpc.MessageRefused):
         assert isinstance(rpc.decode(line), rpc.Request | rpc.Notification | rpc.Reply)
