@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
 
-from codemode.contract.events import Event, Subscription
+from codemode.contract.events import Event
 from codemode.contract.results import CodeModeResult
 from codemode.engine import Engine
 from codemode.loop_thread import LoopThread
+from codemode.runs.event_hub import Subscription
 from codemode.surface import PreparedRun
 from codemode.tools import CallContext, Tool
 

@@ -21,7 +21,6 @@ from codemode_snapshots import StoreUnavailable
 from codemode.config import CodeModeConfig, EngineSettings, load_config, load_settings
 from codemode.config.engine_arguments import check_engine_arguments
 from codemode.contract.error_codes import ErrorCode
-from codemode.contract.events import EventHub, Subscription
 from codemode.contract.inputs import InputRefused, read_exec, read_scope, read_wait, require_enabled
 from codemode.contract.report import describe_run, stats_of
 from codemode.contract.results import CodeModeResult, Failed, failed
@@ -30,17 +29,22 @@ from codemode.health import Doctor, Health
 from codemode.mcp.bridge import McpBridge
 from codemode.policy import read_allow
 from codemode.runs.admission import Admission
+from codemode.runs.adopt import Adopter
 from codemode.runs.approvals import Approvals
 from codemode.runs.caller_task import finish_despite_cancel
+from codemode.runs.event_hub import EventHub, Subscription
 from codemode.runs.host_work import HostWork
 from codemode.runs.known_runs import KnownRuns
 from codemode.runs.leg import Leg, Services
-from codemode.runs.meter import RunMeter, Tally
+from codemode.runs.meter import Tally
+from codemode.runs.opening import Start
+from codemode.runs.phases import NO_CONTEXT, Origin
 from codemode.runs.questions import Questions
+from codemode.runs.recorder import Recorder
 from codemode.runs.resume import Resumer
-from codemode.runs.run import Run, new_run_id
+from codemode.runs.run import Run
 from codemode.runs.stored_runs import StoredRuns, store_limits
-from codemode.runs.trajectory_archive import Trajectories
+from codemode.runs.trajectory_archive import TrajectoryArchive
 from codemode.surface import PreparedRun, bound_to, surface_of
 from codemode.tools import CallContext, as_tools
 from codemode.trajectory import Recording, Redactor, SessionTrajectory, Trajectory
@@ -86,26 +90,28 @@ class Engine:
         self.config: CodeModeConfig = load_config(config, overlay=agent_config)
         self.settings: EngineSettings = load_settings(settings)
         self._tools = tuple(as_tools(tools))
-        self._hub = EventHub()
-        questions = Questions(lambda run_id: self._runs.get(run_id), approve)
+        self._supervisor = Supervisor(SupervisorSettings.of(self.config, self.settings))
+        self._stored = StoredRuns(store, store_limits(self.config, self.settings), store_key)
+        self._recorder = Recorder(
+            Tally(),
+            EventHub(),
+            TrajectoryArchive(self._supervisor, self._stored, Recording(redact)),
+            audit,
+        )
+        questions = Questions(lambda run_id: self._runs.get(run_id), self._recorder.approval_asked, approve)
         self._mcp = McpBridge(mcp, questions.ask)
         self._admission = Admission(
-            self.config, self._tools, policy, hooks, approve, audit, self._hub.tell_update, self._mcp
+            self.config, self._tools, policy, hooks, approve, self._recorder, self._mcp
         )
         for plugin_id, own in (namespaces or {}).items():
             for namespace in own:
                 self.register_namespace(plugin_id, namespace)
-        self._tally = Tally()
-        self._supervisor = Supervisor(SupervisorSettings.of(self.config, self.settings))
-        self._stored = StoredRuns(store, store_limits(self.config, self.settings), store_key)
-        nested = HostWork(self.config, self._hub, self._stored, questions)
-        self._traces = Trajectories(self._supervisor, self._stored, Recording(redact))
-        self._services = Services(
-            self.config, self._supervisor, self._stored, nested, self._hub, self._traces
-        )
-        self._resumer = Resumer(self._services, self._admission, self._tally)
-        self._runs = KnownRuns(self._services, self._admission, self._tally)
-        self._approvals = Approvals(self._runs, self._resumer, self._services)
+        work = HostWork(self.config, self._recorder, self._stored, questions)
+        self._services = Services(self.config, self._supervisor, self._stored, work, self._recorder)
+        adopter = Adopter(self._services, self._admission)
+        self._resumer = Resumer(self._services, adopter)
+        self._runs = KnownRuns(self._services, self._admission)
+        self._approvals = Approvals(self._runs, adopter, self._services)
         self._doctor = Doctor(self._supervisor, self._stored, self._mcp)
         self._start_failure: Failed | None = None
         self._expiry: asyncio.Task[None] | None = None
@@ -172,7 +178,7 @@ class Engine:
         with contextlib.suppress(StoreUnavailable):
             await self._stored.give_up()
         await self._stored.close()
-        self._hub.close()
+        self._recorder.hub.close()
 
     def _unready(self) -> Failed | None:
         """Why nothing can run. Raises RuntimeError in another event loop than the engine's."""
@@ -245,9 +251,9 @@ class Engine:
         await self._admission.prepare()
         own, allowed = tuple(as_tools(tools)), read_allow(allow)
         environment = self._admission.environment(own, agent, provider, model, allowed)
-        run = Run(new_run_id(), scope, environment, RunMeter(self._tally))
-        run.host_context, run.variables = context, contextvars.copy_context()
-        run.provider, run.model, run.allow = provider, model, allowed
+        caller, variables = context or NO_CONTEXT, contextvars.copy_context()
+        origin = Origin(provider, model, allowed, own, caller, variables)
+        run = Run.started(scope, environment, origin, self._recorder.tally)
         try:
             self._admission.add_namespaces(run)
             program = await self._admission.ask_hooks(run, program)
@@ -255,15 +261,11 @@ class Engine:
             return self._refuse(refused.code, str(refused))
         if (unready := self._unready()) is not None:  # closed meanwhile
             return unready
-        run.program, run.language = program.program, program.language
-        meter = run.require_meter()
-        meter.record_surface(("exec", "wait"), run.environment.facts, run.environment.tokens_saved)
-        meter.begin_leg("exec")
+        run.set_program(program.program, program.language)
         self._runs.add(run)
-        self._traces.start(run, tool_call)
-        self._hub.tell_start(run.id, session, run.language, "" if tool_call == _NONE else tool_call)
-        leg = Leg(self._services, run, self.config.timeout_ms).start()
-        result = self._traces.end_leg(run, await self._runs.lead(run, leg))
+        self._recorder.exec_started(run, "" if tool_call == _NONE else tool_call)
+        leg = Leg(self._services, run).lead(Start(self.config.timeout_ms))
+        result = self._recorder.leg_ended(run, await self._runs.lead(run, leg))
         return await self._admission.tell_hooks(run, program, result)
 
     async def wait(
@@ -290,13 +292,13 @@ class Engine:
         except InputRefused as refused:
             return self._refuse(refused.code, str(refused))
         if isinstance(run, Failed):
-            self._tally.add("results", run.code)
+            self._recorder.refused(run.code)
             return run
-        run.trace.begin_leg(tool_call)
-        return self._traces.end_leg(run, await self._runs.lead(run, self._resumer.resume(run)))
+        self._recorder.wait_started(run, "" if tool_call == _NONE else tool_call)
+        return self._recorder.leg_ended(run, await self._runs.lead(run, self._resumer.wait(run)))
 
     def _refuse(self, code: ErrorCode, text: str) -> Failed:
-        self._tally.add("results", code)
+        self._recorder.refused(code)
         return failed(code, text)
 
     # ---- approvals, aborts, expiry -------------------------------------------------------------------------
@@ -358,13 +360,13 @@ class Engine:
     def tool_search(self, config: object = True) -> ToolSearch:  # for models that do not use code mode
         from codemode.tool_search import ToolSearch as Made
 
-        return Made(config, self, self._admission, self._services, self._runs, self._tally)
+        return Made(config, self, self._admission, self._services, self._runs)
 
     # ---- looking in ----------------------------------------------------------------------------------------
 
     def stats(self) -> dict[str, Any]:
         """Counts since the start, and what there is now."""
-        return stats_of(self._runs.all(), self._tally, self._supervisor.stats())
+        return stats_of(self._runs.all(), self._recorder.tally, self._supervisor.stats())
 
     def health(self) -> Health:
         """healthy, degraded or unavailable, and why: as far as it is known. Awaited, everything is probed."""
@@ -376,7 +378,7 @@ class Engine:
 
     def events(self, run_id: str | None = None) -> Subscription:
         """What happens from now on, in one run or in all."""
-        return self._hub.subscribe(run_id)
+        return self._recorder.hub.subscribe(run_id)
 
     async def trajectory(
         self, run_id: str, *, session: str = "default", agent: str = "main", agent_run: str = _NONE
@@ -387,7 +389,7 @@ class Engine:
             known_id = read_wait(run_id)
         except InputRefused:
             return None
-        return await self._traces.of_run(self._runs, known_id, caller)
+        return await self._recorder.archive.of_run(self._runs, known_id, caller)
 
     async def session_trajectory(self, session: str, *, agent: str = "main") -> SessionTrajectory | None:
         """The same for all runs of an agent in a session that are still known."""
@@ -395,4 +397,4 @@ class Engine:
             owner = read_scope(agent, session, _NONE, _NONE)
         except InputRefused:
             return None
-        return await self._traces.of_session(self._runs, owner)
+        return await self._recorder.archive.of_session(self._runs, owner)

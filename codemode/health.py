@@ -7,7 +7,7 @@ worker, a snapshot written and deleted, a list asked of each MCP server. Probes 
 from __future__ import annotations
 
 import asyncio
-import time
+import secrets
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Literal
 
@@ -107,7 +107,7 @@ class Doctor:
         return HealthCheck("workers", "unavailable", "a worker did not run a program as it should")
 
     async def _probe_store(self) -> HealthCheck:
-        run_id = f"probe_{time.time_ns():x}"
+        run_id = f"probe_{secrets.token_hex(8)}"
         try:
             await self._stored.save("probe", run_id, _WHO, _PROBE_MS, b"", b"", None)
             await self._stored.end(run_id, leave=None)

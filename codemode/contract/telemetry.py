@@ -21,6 +21,15 @@ _SHOWN_KEYS = 20
 _MAX_KEY = 40
 
 
+class CallEnd(Struct, frozen=True):
+    """How one call ended: what changes in its record."""
+
+    id: str
+    status: CallStatus
+    ms: float
+    bytes_out: int
+
+
 class CallRecord(Struct, frozen=True, rename="camel"):
     """One nested call; `tool` is its catalog id, empty where a method has none."""
 
@@ -32,6 +41,9 @@ class CallRecord(Struct, frozen=True, rename="camel"):
     ms: float
     bytes_in: int
     bytes_out: int
+
+    def ended(self, end: CallEnd) -> CallRecord:
+        return msgspec.structs.replace(self, status=end.status, ms=round(end.ms, 3), bytes_out=end.bytes_out)
 
 
 class LossyValue(Struct, frozen=True):

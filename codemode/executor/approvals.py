@@ -11,7 +11,7 @@ import hashlib
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -23,6 +23,14 @@ _log = logging.getLogger("codemode.approvals")
 
 # True and False decide; None leaves it to engine.approve and engine.deny, and the run waits.
 Approve = Callable[[ApprovalRequest], "Awaitable[Decision | bool | None] | Decision | bool | None"]
+
+
+class Ask(Protocol):
+    """How a bridge asks. `details` are for the host's handler; the summary is for everybody."""
+
+    async def __call__(
+        self, context: CallContext, tool: str, summary: str, details: dict[str, Any]
+    ) -> Decision: ...
 
 
 def request_approval(

@@ -74,7 +74,7 @@ def audit_event(
     )
 
 
-async def record(audit: Audit | None, event: AuditEvent) -> None:
+async def tell_audit(audit: Audit | None, event: AuditEvent) -> None:
     """A log that cannot be written does not undo the call; it is reported through logging."""
     if audit is None:
         return

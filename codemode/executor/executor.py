@@ -14,9 +14,10 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from codemode import clock
 from codemode.catalog import Catalog
 from codemode.executor.approvals import Approve, approval_id, ask, request_approval
-from codemode.executor.audit import Audit, audit_event, record
+from codemode.executor.audit import Audit, audit_event, tell_audit
 from codemode.executor.calling import Calling, OnEnd, join
 from codemode.executor.calls import (
     ApprovalRequest,
@@ -56,10 +57,12 @@ class Executor:
         on_update: Callable[[CallUpdate], None] | None = None,
         gates: Gates | None = None,
         max_result_bytes: int = _MAX_RESULT_BYTES,
+        explain_unknown: Callable[[str], CallFailed] | None = None,
     ) -> None:
         """Pass the engine's `gates`, or the limits of the tools hold for this executor only.
 
-        `hooks` is a chain, one hook or a list of them.
+        `hooks` is a chain, one hook or a list of them. `explain_unknown` says why a name cannot be called,
+        for callers that do not write programs.
         """
         self._catalog = catalog
         self._hooks = hooks if isinstance(hooks, HookChain) else HookChain(hooks)
@@ -68,6 +71,7 @@ class Executor:
         self._on_update = on_update
         self._gates = gates or Gates()
         self._max_result_bytes = max_result_bytes
+        self._explain_unknown = explain_unknown
 
     async def call(self, request: CallRequest) -> CallResult:
         """Never raises for what a tool, a hook or a program did. Cancelling it stops and joins the tool."""
@@ -142,7 +146,7 @@ class Executor:
     async def _audited(
         self, request: CallRequest, calling: Calling, decided: tuple[ApprovalRequest, Decision] | None
     ) -> CallResult:
-        started_at_ms, begun = time.time_ns() // 1_000_000, time.perf_counter()
+        started_at_ms, begun = clock.wall_ms(), time.perf_counter()
         tool = self._find(request)
         result: CallResult = _CANCELLED
         try:
@@ -157,7 +161,7 @@ class Executor:
                 duration_ms=(time.perf_counter() - begun) * 1000,
                 approval_id=decided[0].id if decided else None,
             )
-            await record(self._audit, event)
+            await tell_audit(self._audit, event)
         return result
 
     def _find(self, request: CallRequest) -> Tool | None:
@@ -165,6 +169,8 @@ class Executor:
         return find(request.tool)
 
     def _unknown(self, request: CallRequest) -> CallFailed:
+        if self._explain_unknown is not None:
+            return self._explain_unknown(request.tool)
         name = request.tool[:_MAX_NAME]
         if request.via == "tools" and name.startswith("mcp:"):
             hint = " MCP tools are called as MCP.<server>.<tool>({ … }); API.list() shows them."

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from codemode.config import ConfigError
-from codemode.runs.questions import Ask
+from codemode.executor.approvals import Ask
 from codemode.tools import Tool
 
 if TYPE_CHECKING:  # loaded by engines that have servers

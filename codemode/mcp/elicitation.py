@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from codemode.declarations.type_words import one_line
+from codemode.executor.approvals import Ask
 from codemode.mcp.results import McpError
-from codemode.runs.questions import Ask
 from codemode.tools import CallContext
 
 if TYPE_CHECKING:  # loaded by the first connection

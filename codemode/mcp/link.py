@@ -15,13 +15,13 @@ from contextlib import asynccontextmanager
 from enum import Enum
 from typing import TYPE_CHECKING, Any, cast
 
+from codemode.executor.approvals import Ask
 from codemode.mcp.elicitation import Asking
 from codemode.mcp.listing import Listing
 from codemode.mcp.requests import ConnectionLost, list_tools, send
 from codemode.mcp.results import McpError
 from codemode.mcp.servers import Server, Stdio
 from codemode.mcp.transports import open_http, open_stdio
-from codemode.runs.questions import Ask
 from codemode.tools import CallContext, Tool
 
 if TYPE_CHECKING:  # loaded by the first connection

@@ -13,10 +13,9 @@ from codemode.contract.results import CodeModeResult
 from codemode.executor import (
     AfterToolCall,
     Approve,
-    Audit,
     BeforeToolCall,
+    CallFailed,
     CallOk,
-    CallUpdate,
     Executor,
     Gates,
     HookChain,
@@ -24,6 +23,7 @@ from codemode.executor import (
 from codemode.mcp.bridge import McpBridge
 from codemode.policy import Policy, Resolution, narrow
 from codemode.runs.environment import Environment
+from codemode.runs.recorder import Recorder
 from codemode.runs.run import Run
 from codemode.tools import Tool
 
@@ -45,7 +45,8 @@ EXEC = Outer("exec", "code_mode_exec")
 
 
 class Admission:
-    """Of one engine. Raises ConfigError for an unusable policy, TypeError for hooks that are none."""
+    """Decides what a run may see and whether it may begin; one per engine. Raises ConfigError for an unusable
+    policy, TypeError for an object that is not a hook."""
 
     def __init__(
         self,
@@ -54,8 +55,7 @@ class Admission:
         policy: Mapping[str, Any] | None,
         hooks: Any,
         approve: Approve | None,
-        audit: Audit | None,
-        on_update: Callable[[CallUpdate], None] | None,
+        recorder: Recorder,
         mcp: McpBridge,
     ) -> None:
         self._config = config
@@ -63,8 +63,7 @@ class Admission:
         self._policy = Policy(policy)
         self._hooks = HookChain(hooks)
         self._approve = approve
-        self._audit = audit
-        self._on_update = on_update
+        self._recorder = recorder
         self._mcp = mcp
         self._namespaces: NamespaceRegistry | None = None
         self._gates = Gates()
@@ -112,15 +111,19 @@ class Admission:
         resolved = self._policy.resolve(tools, agent=agent, provider=provider, model=model)
         return resolved if allow is None else narrow(resolved, allow)
 
-    def executor(self, catalog: Catalog, kind: type[Executor] = Executor) -> Executor:
-        """Of the host's hooks, approvals, audit and limits, over these tools."""
-        return kind(
+    def executor(
+        self, catalog: Catalog, explain_unknown: Callable[[str], CallFailed] | None = None
+    ) -> Executor:
+        """An executor over these tools, under the host's hooks, approvals, audit and limits."""
+        recorder = self._recorder
+        return Executor(
             catalog,
             hooks=self._hooks,
             approve=self._approve,
-            audit=self._audit,
-            on_update=self._on_update,
+            audit=recorder.call_audited if recorder.is_audited else None,
+            on_update=recorder.call_updated,
             gates=self._gates,
+            explain_unknown=explain_unknown,
         )
 
     def _make(self, catalog: Catalog) -> Environment:
@@ -144,7 +147,10 @@ class Admission:
 
     def resolve_again(self, run: Run) -> None:
         """A run that a dead engine left gets the tools it had, as far as the policy of today allows them."""
-        run.environment = self.environment(run.own_tools, run.scope.agent, run.provider, run.model, run.allow)
+        origin = run.origin
+        run.set_environment(
+            self.environment(origin.tools, run.scope.agent, origin.provider, origin.model, origin.allow)
+        )
         self.add_namespaces(run)
 
     def add_namespaces(self, run: Run) -> None:
@@ -157,13 +163,13 @@ class Admission:
         context = NamespaceContext(
             agent_id=run.scope.agent,
             session_id=run.scope.session,
-            session_key="" if run.host_context is None else run.host_context.session_key,
+            session_key=run.origin.context.session_key,
             run_id=run.id,
             config=self._config.to_dict(),
-            is_aborted=lambda: run.aborted is not None,
+            is_aborted=lambda: run.stop_reason is not None,
         )
         try:
-            run.environment = run.environment.with_scopes(NamespaceScopes(visible, context))
+            run.set_environment(run.environment.with_scopes(NamespaceScopes(visible, context)))
         except ScopeRefused as refused:
             raise InputRefused("invalid_config", str(refused)) from refused
 

@@ -1,6 +1,6 @@
 """Approvals that are given or refused from outside, also of runs that a dead engine left.
 
-A decision once begun is carried out, whatever becomes of who asked: half a decision would lose its call. And
+A decision once begun is carried out, whatever becomes of the caller: half a decision would lose its call. And
 it is carried out once: it is recorded before anything is done, and what cannot be recorded is not done.
 """
 
@@ -14,18 +14,19 @@ from codemode_snapshots import Recorded, Scope
 from codemode.contract.inputs import InputRefused, read_scope, read_wait
 from codemode.contract.results import Failed
 from codemode.executor import Decision
+from codemode.runs.adopt import Adopter
+from codemode.runs.in_flight import Work
 from codemode.runs.known_runs import KnownRuns
 from codemode.runs.leg import Services
-from codemode.runs.resume import Resumer
-from codemode.runs.run import Run, Work
+from codemode.runs.run import Run
 
 
 class Approvals:
-    """Of one engine."""
+    """Carries out approvals; one per engine."""
 
-    def __init__(self, runs: KnownRuns, resumer: Resumer, services: Services) -> None:
+    def __init__(self, runs: KnownRuns, adopter: Adopter, services: Services) -> None:
         self._runs = runs
-        self._resumer = resumer
+        self._adopter = adopter
         self._stored = services.stored
         self._work = services.work
         self._under_way: set[asyncio.Task[bool]] = set()
@@ -57,33 +58,31 @@ class Approvals:
             return False
         if isinstance(run, Failed):
             return False
-        if run.is_adopted and await self._resumer.adopt(run) is not None:
-            if run.leg is None:
+        if run.adoption is not None and await self._adopter.adopt(run) is not None:
+            if run.caller_task is None:
                 self._runs.drop(run)
             return False
-        for work in list(run.pending.values()):
-            if work.approval is not None and work.approval.id == approval_id:
-                return await self._carry_out(run, work, decision)
-        return False
+        work = run.in_flight.asking(approval_id)
+        return False if work is None else await self._carry_out(run, work, decision)
 
     async def _carry_out(self, run: Run, work: Work, decision: Decision) -> bool:
         """Recorded first: an engine that dies then does not ask again, nor does it repeat what may have been
         done already. Where it cannot be, the run is not in the store any more: another engine ended it."""
-        approval, work.approval = work.approval, None  # taken, so that nobody else decides it meanwhile
-        if self._stored.is_durable and run.is_frozen:
-            run.seq += 1
+        approval = work.take_approval()
+        if approval is None:
+            return False
+        if self._stored.is_durable and run.is_suspended:
             payload = msgspec.json.encode(decision)
             is_recorded = False
             try:
-                is_recorded = await self._stored.record(
-                    run.id, Recorded(run.seq, "decision", str(work.id), payload)
-                )
+                recorded = Recorded(run.next_seq(), "decision", str(work.id), payload)
+                is_recorded = await self._stored.record(run.id, recorded)
             finally:
                 if not is_recorded:
-                    work.approval = approval  # nobody has decided it
+                    work.ask(approval)  # nobody has decided it
             if not is_recorded:
                 return False
-        if work.id not in run.pending or approval is None:
+        if work.id not in run.in_flight.pending:
             return False  # the run ended meanwhile
         self._work.decide(run, work, approval, decision)
         return True

@@ -1,4 +1,4 @@
-"""The host work of a run: what a program asked for, started and settled.
+"""The host work of runs: what a program asked for, started and settled.
 
 Look-ups in the catalog are answered at once, but a large one is searched in a thread; calls go to the one
 executor as tasks; timers and yields are the event loop's and the caller's. Each ends as a Settlement in the
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
+from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
 
@@ -20,11 +20,9 @@ from codemode_runtime.frames import FrameRefused
 from codemode_runtime.shapes import Settlement
 from codemode_snapshots import Recorded, SnapshotError
 
+from codemode import clock
 from codemode.config import CodeModeConfig
-from codemode.contract import events
-from codemode.contract.events import EventHub
-from codemode.contract.results import PendingApproval, PendingCall
-from codemode.contract.telemetry import CallMethod, CallStatus
+from codemode.contract.telemetry import CallStatus
 from codemode.executor import (
     BROKEN,
     ApprovalRequest,
@@ -37,17 +35,17 @@ from codemode.executor import (
     NeedsApproval,
     Via,
 )
+from codemode.runs.in_flight import Work
 from codemode.runs.questions import Questions, is_question
-from codemode.runs.run import Run, RunState, Work, wall_ms
+from codemode.runs.recorder import Recorder
+from codemode.runs.run import Run
 from codemode.runs.stored_runs import StoredRuns
 from codemode.tools import Tool
 from codemode.tools.threads import call_in_thread
 
 _log = logging.getLogger("codemode.nested")
 _encode = msgspec.json.encode
-_METHODS: dict[str, CallMethod] = {"search": "search", "describe": "describe", "namespace": "namespace"}
 _VIA: dict[str, Via] = {"mcp": "mcp", "namespace": "namespace"}
-_CALLS = ("call", "search", "describe", "namespace", "mcp")
 # Searched off the event loop: the first search of ten thousand tools builds an index for half a second.
 LARGE_CATALOG = 300
 _INTERRUPTED = CallFailed(
@@ -55,59 +53,74 @@ _INTERRUPTED = CallFailed(
     "InterruptedError",
     "the engine was restarted while this call was running; it may or may not have taken effect",
 )
+# From a call as the program wrote it to one that the host knows.
+Translate = Callable[[Run, wire.Call], wire.Call]
 
 
 class HostWork:
-    """Starts and settles the work of all runs of an engine; holds no run itself."""
+    """Starts and settles the work of an engine's runs; holds no run itself.
+
+    `translate` reads calls that are written in another way than code mode's. With `may_wait` False an
+    approval that is not there now is refused, because the run cannot be suspended until it is.
+    """
 
     def __init__(
-        self, config: CodeModeConfig, hub: EventHub, stored: StoredRuns, questions: Questions
+        self,
+        config: CodeModeConfig,
+        recorder: Recorder,
+        stored: StoredRuns,
+        questions: Questions,
+        *,
+        translate: Translate | None = None,
+        may_wait: bool = True,
     ) -> None:
-        self._questions = questions
         self._config = config
-        self._hub = hub
+        self._recorder = recorder
         self._stored = stored
+        self._questions = questions
+        self._translate = translate
+        self._may_wait = may_wait
         self._searching = asyncio.Lock()
-        self._most_calls = (
-            config.max_pending_tool_calls
-        )  # the guest keeps to it; this is for one that does not
 
     def begin(self, run: Run, message: wire.Call | wire.Yield | wire.Timer | wire.Clear) -> None:
         """For one message of an idle guest. Raises FrameRefused where no guest of ours would send it."""
+        flight = run.in_flight
         if not isinstance(message, wire.Clear) and (
-            message.id in run.pending or run.require_meter().knows_call(str(message.id))
+            message.id in flight.pending or run.active.meter.knows_call(str(message.id))
         ):
             raise FrameRefused("the program used an id twice")  # which keys and the ledger go by
         match message:
-            case wire.Call(id, method, target, args):
-                if sum(1 for work in run.pending.values() if work.method in _CALLS) >= self._most_calls:
+            case wire.Call():
+                # the guest keeps to this bound; this is for a worker that does not
+                if flight.count_of_calls >= self._config.max_pending_tool_calls:
                     raise FrameRefused("the program has more calls under way than it may")
-                work = Work(id, method, wall_ms(), target, args=bytes(args))
-                run.pending[id] = work
+                call = message if self._translate is None else self._translate(run, message)
+                work = Work(call.id, call.method, clock.wall_ms(), call.target, args=bytes(call.args))
+                flight.add(work)
                 self._begin_call(run, work)
             case wire.Timer(id, ms):
-                work = Work(id, "timer", wall_ms(), due_ms=wall_ms() + ms)
-                run.pending[id] = work
+                now = clock.wall_ms()
+                work = Work(id, "timer", now, due_ms=now + ms)
+                flight.add(work)
                 self.arm_timer(run, work)
             case wire.Yield(id):
-                run.pending[id] = Work(id, "yield", wall_ms())
+                flight.add(Work(id, "yield", clock.wall_ms()))
             case wire.Clear(id):
-                run.pending.pop(id, None)
-                timer = run.timers.pop(id, None)
-                if timer is not None:
-                    timer.cancel()
+                flight.clear(id)
 
     def arm_timer(self, run: Run, work: Work) -> None:
+        timers = run.in_flight.timers
+
         def ring() -> None:
-            run.timers.pop(work.id, None)
+            timers.pop(work.id, None)
             run.settle(Settlement(work.id))
 
         # also into the past: after a restart, timers that are overdue ring in the order they were due
         loop = asyncio.get_running_loop()
-        run.timers[work.id] = loop.call_at(loop.time() + (work.due_ms - wall_ms()) / 1000, ring)
+        timers[work.id] = loop.call_at(loop.time() + (work.due_ms - clock.wall_ms()) / 1000, ring)
 
     def give_back_yields(self, run: Run) -> None:
-        for work in [work for work in run.pending.values() if work.method == "yield"]:
+        for work in [work for work in run.in_flight.pending.values() if work.method == "yield"]:
             run.settle(Settlement(work.id))
 
     def start_again(self, run: Run, work: Work) -> None:
@@ -116,7 +129,7 @@ class HostWork:
 
     def decide(self, run: Run, work: Work, approval: ApprovalRequest, decision: Decision) -> None:
         """Goes on with a call that waited for approval, or refuses it."""
-        run.trace.decide(work.id, decision.approved)
+        self._recorder.approval_decided(run, work, decision.approved)
         if not is_question(approval):
             self._launch(run, work, (approval, decision))
         elif not self._questions.answer(approval, decision):  # its call died with the engine that made it
@@ -130,64 +143,30 @@ class HostWork:
         """What settled before the engine died, and was kept."""
         self._close(run, work, "error" if settlement.rejected else "ok", settlement)
 
-    def set_elapsed(self, run: Run) -> None:
-        """For the ledger: how long those have taken that are still under way."""
-        meter, now = run.require_meter(), time.time() * 1000
-        for work in run.pending.values():
-            meter.set_elapsed(str(work.id), max(0.0, now - work.since_ms))
-
     def abort_calls(self, run: Run) -> None:
-        """The run is over, and with it what it still waits for, which `Run.cancel_work` then stops."""
-        now = time.time() * 1000
-        pending, run.pending = run.pending, {}
-        for work in pending.values():
-            if work.method in _CALLS:
-                ms = max(0.0, now - work.since_ms)
-                run.note_finished(str(work.id), "aborted", ms, 0)
-                self._tell_finished(run, work, "aborted", ms)
+        """The run is over, and with it what it still waits for, which `InFlight.cancel` then stops."""
+        for work in run.in_flight.take_pending():
+            if work.is_call:
+                self._recorder.call_aborted(run, work)
 
     async def record_settled(self, run: Run) -> None:
         """Puts what settled while the run is suspended where it outlives the engine, if there is room."""
-        news, run.unrecorded = run.unrecorded, ()
+        news = run.take_unrecorded()
         if not self._stored.is_durable:
             return
         for settled in news:
-            run.seq += 1
             payload = (b"\1" if settled.rejected else b"\0") + settled.json
+            recorded = Recorded(run.next_seq(), "call", str(settled.id), payload)
             try:
-                await self._stored.record(run.id, Recorded(run.seq, "call", str(settled.id), payload))
+                await self._stored.record(run.id, recorded)
             except SnapshotError as error:  # this engine still has it
                 _log.warning("a result of run %s could not be kept: %s", run.id, error)
-
-    def pending_calls(self, run: Run) -> tuple[PendingCall, ...]:
-        now = wall_ms()
-        return tuple(
-            PendingCall(
-                str(work.id),
-                "call" if work.method == "mcp" else work.method,
-                max(0, now - work.since_ms),
-                work.tool or None,
-                PendingApproval(work.approval.id, work.approval.summary) if work.approval else None,
-            )
-            for work in run.pending.values()
-        )
 
     # ---- calls ---------------------------------------------------------------------------------------------
 
     def _begin_call(self, run: Run, work: Work) -> None:
-        tool = _tool(run, work)
-        if tool is not None:
-            work.tool, work.name, work.idempotent = tool.id, tool.name, tool.hints.idempotent
-        else:
-            work.name = work.target[:200]
-        method = _METHODS.get(work.method, "call")
-        run.require_meter().start_call(
-            str(work.id), tool=work.tool, name=work.name, method=method, bytes_in=len(work.args)
-        )
-        run.trace.begin_call(work.id, work.tool, work.args)
-        if self._hub.has_listeners:
-            call = {"call_id": str(work.id), "tool": work.tool, "name": work.name}
-            self._hub.publish(events.CallStarted(run_id=run.id, at_ms=wall_ms(), method=method, **call))
+        work.identify(_tool(run, work))
+        self._recorder.call_started(run, work)
         match work.method:
             case "search":
                 self._begin_search(run, work)
@@ -214,7 +193,7 @@ class HostWork:
         count = int(max(1, min(limit, self._config.max_search_limit)))
         if len(catalog) > LARGE_CATALOG:
             searching = self._search_in_thread(run, work, wanted, count)
-            run.tasks[work.id] = asyncio.create_task(searching, name="codemode search")
+            run.in_flight.tasks[work.id] = asyncio.create_task(searching, name="codemode search")
         else:
             self._finish(run, work, CallOk(_encode(catalog.search(wanted, count))))
 
@@ -223,12 +202,12 @@ class HostWork:
         try:
             # one at a time: the first builds the index, and the others find it built
             async with self._searching:
-                result: CallResult = CallOk(_encode(await call_in_thread("search", search)))
+                result: CallOk | CallFailed = CallOk(_encode(await call_in_thread("search", search)))
         except Exception:
             _log.exception("a search failed")
             result = BROKEN
         finally:
-            run.tasks.pop(work.id, None)
+            run.in_flight.tasks.pop(work.id, None)
         self._finish(run, work, result)
 
     def _launch(self, run: Run, work: Work, decided: tuple[ApprovalRequest, Decision] | None) -> None:
@@ -250,21 +229,25 @@ class HostWork:
             idempotency_key=f"{run.id}:{work.id}",
             context=run.call_context(),
             via=_VIA.get(work.method, "tools"),
-            variables=run.variables,
+            variables=run.origin.variables,
         )
-        run.calls.append(run.environment.executor.start(request, partial(self._end, run, work), decided))
+        calling = run.environment.executor.start(request, partial(self._end, run, work), decided)
+        run.in_flight.calls.append(calling)
 
     def _end(self, run: Run, work: Work, calling: Calling, result: CallResult) -> None:
-        run.calls.remove(calling)
-        if isinstance(result, NeedsApproval):
-            work.approval = result.approval
-            run.trace.ask(work.id, result.approval.id)
-            run.wake()
+        run.in_flight.calls.remove(calling)
+        if isinstance(result, NeedsApproval) and self._may_wait:
+            work.ask(result.approval)
+            self._recorder.approval_asked(run, work, result.approval)
+            run.in_flight.wake()
+        elif isinstance(result, NeedsApproval):
+            asked = result.approval
+            told = f"{asked.tool} needs an approval that nobody has given: {asked.summary}"
+            self._finish(run, work, CallFailed("denied", "ApprovalNeeded", told, {"approval": asked.id}))
         else:
             self._finish(run, work, result)
 
-    def _finish(self, run: Run, work: Work, result: CallOk | CallFailed | CallResult) -> None:
-        assert not isinstance(result, NeedsApproval)
+    def _finish(self, run: Run, work: Work, result: CallOk | CallFailed) -> None:
         data = result.json
         refusal = refusal_of(data)
         if refusal is not None:
@@ -273,22 +256,13 @@ class HostWork:
         self._close(run, work, result.status, Settlement(work.id, data, isinstance(result, CallFailed)))
 
     def _close(self, run: Run, work: Work, status: CallStatus, settlement: Settlement) -> None:
-        ms = max(0.0, time.time() * 1000 - work.since_ms)
-        run.note_finished(str(work.id), status, ms, len(settlement.json))
-        run.trace.finish_call(work.id, work.tool, status, settlement.json, settlement.rejected)
-        self._tell_finished(run, work, status, ms)
+        self._recorder.call_finished(run, work, status, settlement)
         run.settle(settlement)
-        if run.unrecorded and run.state is RunState.WAITING and self._stored.is_durable:
+        if self._stored.is_durable and run.is_stored and run.has_unrecorded:
+            tasks = run.in_flight.tasks
             recording = asyncio.create_task(self._record_late(run), name=f"codemode record {run.id}")
-            run.tasks[-work.id] = recording
-            recording.add_done_callback(lambda _: run.tasks.pop(-work.id, None))
-
-    def _tell_finished(self, run: Run, work: Work, status: CallStatus, ms: float) -> None:
-        if self._hub.has_listeners:
-            call = {"call_id": str(work.id), "tool": work.tool, "name": work.name}
-            self._hub.publish(
-                events.CallFinished(run_id=run.id, at_ms=wall_ms(), status=status, ms=ms, **call)
-            )
+            tasks[-work.id] = recording
+            recording.add_done_callback(lambda _: tasks.pop(-work.id, None))
 
     async def _record_late(self, run: Run) -> None:
         # a shield, because a settlement that is half recorded by a closing engine would be lost

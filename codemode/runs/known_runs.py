@@ -17,11 +17,11 @@ from codemode.contract.inputs import busy_run, same_caller, unknown_run
 from codemode.contract.results import NOTHING_KNOWN, CodeModeResult, Failed, failed
 from codemode.contract.telemetry import CallRecord, Telemetry
 from codemode.runs.admission import Admission
-from codemode.runs.caller_task import CallerTask, finish_despite_cancel
+from codemode.runs.adopt import ended
+from codemode.runs.caller_task import finish_despite_cancel
 from codemode.runs.leg import Services
-from codemode.runs.meter import RunMeter, Tally
-from codemode.runs.resume import ended
-from codemode.runs.run import Run, RunState
+from codemode.runs.phases import RunState
+from codemode.runs.run import Run
 from codemode.tools import Tool
 from codemode.trajectory.export import ledger
 
@@ -31,11 +31,11 @@ _log = logging.getLogger("codemode.engine")
 class KnownRuns:
     """Running ones, and suspended ones whose calls go on here. Others are only in the store."""
 
-    def __init__(self, services: Services, admission: Admission, tally: Tally) -> None:
+    def __init__(self, services: Services, admission: Admission) -> None:
         self._services = services
         self._stored = services.stored
+        self._recorder = services.recorder
         self._admission = admission
-        self._tally = tally
         self._by_id: dict[str, Run] = {}
         self._undeleted: set[str] = set()  # ended runs that the store still has, because it did not answer
         self.is_closed = False
@@ -63,7 +63,7 @@ class KnownRuns:
     async def find(self, run_id: str, caller: Scope, own: tuple[Tool, ...] = ()) -> Run | Failed:
         """The suspended run, for a wait. Raises InputRefused where it is not the caller's, or is busy."""
         run = await self.look_up(run_id, caller, own)
-        if isinstance(run, Run) and (run.leg is not None or run.state is not RunState.WAITING):
+        if isinstance(run, Run) and (run.caller_task is not None or run.state is not RunState.WAITING):
             raise busy_run()
         return run
 
@@ -91,15 +91,15 @@ class KnownRuns:
             return known
         if self.is_closed:
             return failed("aborted", "The engine is closed.")
-        environment = self._admission.environment((), found.label.scope.agent, None, None)
-        # what it may see is settled when it is thawed and says for whom it runs
-        adopted = Run(run_id, found.label.scope, environment, RunMeter(self._tally))
-        adopted.meter = None
-        adopted.state = RunState.WAITING
-        adopted.expires_ms = found.label.expires_at_ms
-        adopted.is_adopted, adopted.adoption = True, asyncio.Lock()
-        adopted.own_tools = own
-        self._services.trajectories.adopt(adopted)
+        scope = found.label.scope
+        adopted = Run.adopted(
+            run_id,
+            scope,
+            self._admission.environment((), scope.agent, None, None),
+            own,
+            found.label.expires_at_ms,
+            self._recorder.archive.trace_of(run_id),
+        )
         self._by_id[run_id] = adopted
         return adopted
 
@@ -117,56 +117,53 @@ class KnownRuns:
 
     def _ended(self, run_id: str, result: Failed) -> Failed:
         """A run that is over says what it has done, as far as that is known here."""
-        return _with_ledger(result, self._services.trajectories.ledger(run_id))
+        return _with_ledger(result, self._recorder.archive.ledger(run_id))
 
     async def lead(self, run: Run, leg: Coroutine[Any, Any, CodeModeResult]) -> CodeModeResult:
         """Runs a leg so that an abort can end it; a cancelled caller aborts the run."""
-        lead = run.leg = CallerTask()
-        try:
-            return self._complete(run, await leg)
-        except asyncio.CancelledError:
-            if not run.is_left:
-                reason = run.aborted or "the caller was cancelled"
-                await finish_despite_cancel(self.abandon(run, reason, leave="aborted"))
-            if run.aborted is not None and lead.is_only_stopped:
-                return self._complete(run, _aborted(run))
-            raise
-        except Exception:
-            _log.exception("a leg of run %s failed", run.id)
-            await finish_despite_cancel(self.abandon(run, "the engine failed"))
-            broken = _cut_short(run, "internal_error", "The engine failed while it ran the program.")
-            return self._complete(run, broken)
-        finally:
-            run.leg = None
-            if run.has_ended or run.is_foreign:
-                self.drop(run)
-            lead.end()
+        with run.led() as task:
+            try:
+                return self._complete(run, await leg)
+            except asyncio.CancelledError:
+                if not run.is_left:
+                    reason = run.stop_reason or "the caller was cancelled"
+                    await finish_despite_cancel(self.abandon(run, reason, leave="aborted"))
+                if run.stop_reason is not None and task.is_only_stopped:
+                    return self._complete(run, _aborted(run))
+                raise
+            except Exception:
+                _log.exception("a leg of run %s failed", run.id)
+                await finish_despite_cancel(self.abandon(run, "the engine failed"))
+                broken = _cut_short(run, "internal_error", "The engine failed while it ran the program.")
+                return self._complete(run, broken)
+            finally:
+                if run.has_ended or run.is_adoptable:
+                    self.drop(run)
 
     def _complete(self, run: Run, result: CodeModeResult) -> CodeModeResult:
         """A wait that came to no leg is counted, and tells what the run has done, as every result does."""
         if not isinstance(result, Failed) or result.telemetry is not NOTHING_KNOWN or run.meter is not None:
             return result
-        self._tally.add("counts", "wait")
-        self._tally.add("results", result.code)
+        self._recorder.wait_without_leg(result.code)
         return _with_ledger(result, ledger(run.trace.look(()), run.late))
 
     async def abort(self, run: Run, reason: str) -> None:
-        run.aborted = reason
-        if run.leg is not None:
-            await run.leg.stop()
+        run.stop(reason)
+        if run.caller_task is not None:
+            await run.caller_task.stop()
         await self.abandon(run, reason, leave="aborted")
 
     async def leave(self, run: Run, reason: str) -> None:
         """The engine ends. A suspended run stays for the next one, also if somebody waits for its news; what
         computes is aborted, and so is everything where nothing lasts."""
-        if run.state is RunState.RUNNING or (run.leg is not None and not run.is_listening):
+        if run.state is RunState.RUNNING or (run.caller_task is not None and not run.is_listening):
             await self.abort(run, reason)
             return
-        run.aborted, run.is_left = reason, True
-        if run.leg is not None:
-            await run.leg.stop()
+        run.stop(reason, keeps=True)
+        if run.caller_task is not None:
+            await run.caller_task.stop()
         self._by_id.pop(run.id, None)
-        await run.cancel_work()
+        await run.in_flight.cancel()
 
     async def abort_one(self, run_id: str, caller: Scope) -> bool:
         """Here, or in the store. False where the caller has no such run."""
@@ -199,18 +196,18 @@ class KnownRuns:
         """
         if not run.has_ended:
             _log.debug("run %s is abandoned: %s", run.id, reason)
-            run.move(RunState.ABORTED)
-        self._services.end_outside_leg(run, "aborted" if leave else "internal_error")
-        run.stop_work()  # at once, however long the store takes
+            run.end(RunState.ABORTED)
+        self._end_outside_leg(run, "aborted" if leave else "internal_error")
+        run.in_flight.stop()  # at once, however long the store takes
         await self._forget(run, leave)
-        await run.cancel_work()
+        await run.in_flight.cancel()
         self.drop(run)
 
     async def _forget(self, run: Run, leave: Ending | None) -> None:
         """Where the store does not answer, `expire` tries again; until then the run is known as ended."""
         try:
             if await self._stored.end(run.id, leave=leave):
-                self._tally.add("snapshots", "dropped")
+                self._recorder.snapshot_dropped(None)
             self._undeleted.discard(run.id)
         except StoreUnavailable as error:
             _log.warning("the snapshot of run %s could not be deleted: %s", run.id, error)
@@ -224,18 +221,17 @@ class KnownRuns:
 
     async def expire(self) -> int:
         """Purges what is past its time. How many runs ended."""
-        suspended = [run for run in self.all() if run.state is RunState.WAITING and not run.is_adopted]
+        suspended = [run for run in self.all() if run.state is RunState.WAITING and not run.is_unopened]
         try:
             gone = {stone.run_id for stone in await self._stored.expire()}
             left = await self._stored.own_runs()
         except StoreUnavailable as error:
             _log.warning("expired runs could not be purged: %s", error)
             return 0
-        if gone:
-            self._tally.add("snapshots", "expired", len(gone))
+        self._recorder.snapshots_expired(len(gone))
         for run in suspended:
             # not in the store any more and nobody here has it: another engine aborted or purged it
-            is_lost = left is not None and run.id not in left and run.leg is None
+            is_lost = left is not None and run.id not in left and run.caller_task is None
             if run.state is RunState.WAITING and (run.id in gone or is_lost):
                 await self._expire_one(run)
         for run in [run for run in self.all() if run.id in self._undeleted]:
@@ -244,16 +240,20 @@ class KnownRuns:
         return len(gone)
 
     async def _expire_one(self, run: Run) -> None:
-        run.move(RunState.EXPIRED)
-        self._services.end_outside_leg(run, "snapshot_expired")
+        run.end(RunState.EXPIRED)
+        self._end_outside_leg(run, "snapshot_expired")
         self.drop(run)
-        await run.cancel_work()
-        run.wake()
+        await run.in_flight.cancel()
+        run.in_flight.wake()
+
+    def _end_outside_leg(self, run: Run, code: ErrorCode) -> None:
+        self._services.work.abort_calls(run)
+        self._recorder.ended_outside_leg(run, code)
 
 
 def _aborted(run: Run) -> Failed:
     kept = "The engine was closed while nothing ran. The run is kept: wait for it once more later."
-    text = kept if run.is_left else f"The run was cancelled: {run.aborted}."
+    text = kept if run.is_left else f"The run was cancelled: {run.stop_reason}."
     return _cut_short(run, "aborted", text)
 
 
@@ -263,7 +263,7 @@ def _cut_short(run: Run, code: ErrorCode, text: str) -> Failed:
         return failed(code, text)
     run.meter.abort_pending()
     run.meter.end_leg(code)
-    return failed(code, text, tuple(run.output), run.meter.telemetry())
+    return failed(code, text, tuple(run.active.output), run.meter.telemetry())
 
 
 def _with_ledger(result: Failed, calls: tuple[CallRecord, ...]) -> Failed:

@@ -2,38 +2,31 @@
 
 The whole exec/wait loop is here: deliver what has settled, start what the program asks for, and when nothing
 is left to deliver wait for news, until the program ends, yields, needs an approval, or the budget is spent
-while it is idle. Then the guest is captured and the run suspended. Called by engine.py, in its caller's task.
+while it is idle. Then the guest is captured and the run suspended. A leg runs in its caller's task.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from codemode_runtime import wire
-from codemode_runtime.frames import Data, FrameRefused
-from codemode_runtime.shapes import Limits, Settlement
-from codemode_runtime.zygote_wire import Flavour
+from codemode_runtime.frames import FrameRefused
+from codemode_runtime.shapes import Limits
 from codemode_snapshots import NotHeld, SnapshotError, StoreFull
 
 from codemode.config import CodeModeConfig
-from codemode.contract import events
 from codemode.contract.error_codes import ErrorCode
-from codemode.contract.events import EventHub
 from codemode.contract.results import (
     CodeModeResult,
     Completed,
     Failed,
-    JsonOutput,
-    Output,
-    TextOutput,
     Waiting,
     WaitReason,
     failed,
 )
-from codemode.contract.telemetry import LossyValue, utf8_bytes
+from codemode.contract.telemetry import LossyValue
 from codemode.failures import (
     Explained,
     Program,
@@ -44,15 +37,14 @@ from codemode.failures import (
     hint_for_unawaited,
 )
 from codemode.runs.host_work import HostWork
-from codemode.runs.meter import CAPS, RunMeter
-from codemode.runs.run import Run, RunState, wall_ms
+from codemode.runs.opening import LegPolicy, Opening
+from codemode.runs.phases import RunState
+from codemode.runs.recorder import Recorder
+from codemode.runs.run import Run
 from codemode.runs.stored_runs import StoredRuns
-from codemode.runs.trajectory_archive import Trajectories
 from codemode.workers.errors import Aborted, SupervisorError
 from codemode.workers.supervisor import Supervisor, second_opinion
 from codemode.workers.worker import Worker
-
-Opening = Callable[[Worker], Awaitable[wire.Outcome]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,134 +55,110 @@ class Services:
     supervisor: Supervisor
     stored: StoredRuns
     work: HostWork
-    hub: EventHub
-    trajectories: Trajectories
+    recorder: Recorder
 
-    def end_outside_leg(self, run: Run, code: ErrorCode) -> None:
-        """For a run that does not end in a leg, or in one that nobody follows to its end."""
-        self.work.abort_calls(run)
-        self.trajectories.keep(run)
-        self.tell_end(run, code)
 
-    def tell_end(self, run: Run, code: ErrorCode | None) -> None:
-        """Once for each run, whoever ends it; None for one that completed."""
-        if run.is_told:
-            return
-        run.is_told = True
-        if self.hub.has_listeners:
-            status = "completed" if code is None else "failed"
-            self.hub.publish(events.Finished(run_id=run.id, at_ms=wall_ms(), status=status, code=code))
+_SUSPENDS = LegPolicy()
 
 
 class Leg:
-    """Made for one exec or one wait; `start` or `resume`, once."""
+    """Made for one exec or one wait; `lead` once."""
 
-    def __init__(self, services: Services, run: Run, budget_ms: int) -> None:
-        self._services = services
-        self._run = run
-        self._budget_ms = budget_ms
+    def __init__(self, services: Services, run: Run, policy: LegPolicy = _SUSPENDS) -> None:
+        self.services = services
+        self.run = run
+        self._policy = policy
+        self._recorder = services.recorder
+        self._budget_ms = 0
         self._deadline = 0.0
         self._restored_bytes = 0
 
-    async def start(self) -> CodeModeResult:
-        run = self._run
-        return await self._lead(
-            run.language,
-            lambda worker: worker.start(
-                run.program, run.language, self._limits(), self._budget_ms, run.environment
-            ),
-        )
-
-    def send(self, worker: Worker, delta: Data, settlements: list[Settlement]) -> None:
-        """Resumes in a worker that the caller has leased; any will do, since what is restored is compiled.
-
-        `resume` then waits for it. Raises SupervisorError.
-        """
-        run = self._run
-        self._deadline = asyncio.get_running_loop().time() + self._budget_ms / 1000
-        self._restored_bytes = len(delta)
-        worker.send_resume(
-            delta, settlements, self._limits(), self._budget_ms, run.environment, run.exact_positions
-        )
-        self._publish(events.Resumed(run_id=run.id, at_ms=wall_ms(), settled=len(settlements)))
-
-    async def resume(self, worker: Worker) -> CodeModeResult:
-        self._run.trace.lease(worker.pid)
-        try:
-            return await self._drive(worker, await worker.outcome())
-        except SupervisorError as error:
-            return await self.fail(explain_worker(error))
-
-    async def _lead(self, flavour: Flavour, opening: Opening) -> CodeModeResult:
+    async def lead(self, opening: Opening) -> CodeModeResult:
         """Whatever happens ends in a result, and with the worker given back."""
-        try:
-            while True:
-                with await self._lease(flavour) as worker:
-                    # queueing and cold start do not count against the budget
-                    self._deadline = asyncio.get_running_loop().time() + self._budget_ms / 1000
-                    outcome = await opening(worker)
+        flavour = opening.flavour_of(self.run)
+        while True:
+            queued = time.perf_counter_ns()
+            try:
+                worker = await opening.lease(self, flavour)
+            except SupervisorError as error:
+                return await opening.no_worker(self, explain_worker(error))
+            queue_us = (time.perf_counter_ns() - queued) // 1000
+            with worker:
+                try:
+                    outcome = await opening.begin(self, worker, queue_us)
+                    if isinstance(outcome, Failed):
+                        return outcome
                     other = second_opinion(flavour, outcome)
                     if other is None:
                         return await self._drive(worker, outcome)
-                flavour = other
-        except SupervisorError as error:
-            return await self.fail(explain_worker(error))
+                except SupervisorError as error:
+                    return await self.fail(explain_worker(error))
+            flavour = other
 
-    async def _lease(self, flavour: Flavour) -> Worker:
-        queued = time.perf_counter_ns()
-        session = self._run.scope.session
-        worker = await self._services.supervisor.lease(session=session, flavour=flavour)
-        self._meter.spend("queue", (time.perf_counter_ns() - queued) // 1000)
-        self._run.trace.lease(worker.pid)
-        return worker
+    # ---- for openings --------------------------------------------------------------------------------------
+
+    def set_budget(self, budget_ms: int, restored_bytes: int = 0) -> None:
+        """The leg's time begins now."""
+        self._budget_ms = budget_ms
+        self._deadline = asyncio.get_running_loop().time() + budget_ms / 1000
+        self._restored_bytes = restored_bytes
+
+    @property
+    def limits(self) -> Limits:
+        config = self.services.config
+        return Limits(config.memory_limit_bytes, config.max_output_bytes, config.max_pending_tool_calls)
+
+    # ---- the loop ------------------------------------------------------------------------------------------
 
     async def _drive(self, worker: Worker, outcome: wire.Outcome) -> CodeModeResult:
         if not isinstance(outcome, wire.Idle):
             return await self._end(outcome)
-        with self._run.alarm_at(self._deadline):
+        with self.run.in_flight.alarm_at(self._deadline):
             return await self._drain(worker, outcome)
 
     async def _drain(self, worker: Worker, outcome: wire.Outcome) -> CodeModeResult:
-        run = self._run
+        run = self.run
         while isinstance(outcome, wire.Idle):
             self._note(outcome)
-            run.returned = outcome.returned
+            run.active.note_idle(outcome.returned)
             for message in outcome.messages:
                 match message:
                     case wire.Text() | wire.Json():
-                        self._take_output(message)
+                        self._recorder.output_added(run, message)
                     case _:
                         self._begin(worker, message)
             reason = await self._until_deliverable()
             if reason is not None:
                 return await self._suspend(worker, reason)
-            outcome = await worker.deliver(run.take_settled())
+            outcome = await worker.deliver(run.in_flight.take_settled())
         return await self._end(outcome)
 
     def _begin(self, worker: Worker, message: wire.Call | wire.Yield | wire.Timer | wire.Clear) -> None:
         try:
-            self._services.work.begin(self._run, message)
+            self.services.work.begin(self.run, message)
         except FrameRefused as refused:
             raise worker.refuse(str(refused)) from None
 
     async def _until_deliverable(self) -> WaitReason | None:
         """None once there is something to deliver; else why the run has to be suspended now."""
-        run = self._run
+        run, flight = self.run, self.run.in_flight
+        if not self._policy.may_suspend:
+            self.services.work.give_back_yields(run)  # there is nobody to yield to
         while True:
-            has_approval = any(work.approval is not None for work in run.pending.values())
-            has_yield = not run.returned and any(work.method == "yield" for work in run.pending.values())
-            if has_yield:
-                return "approval" if has_approval else "yield"
-            if run.settled:
+            if not run.active.returned and flight.has_yield:
+                return "approval" if flight.has_approval else "yield"
+            if flight.settled:
                 return None
-            if has_approval:
+            if flight.has_approval:
                 return "approval"
-            if not await run.news(self._deadline):
+            if not await flight.news(self._deadline):
                 return "pending_tools"
+
+    # ---- the program ended ---------------------------------------------------------------------------------
 
     async def _end(self, outcome: wire.Outcome) -> CodeModeResult:
         """What a program sent with its end is output; calls that were not started yet are dropped."""
-        run, config = self._run, self._services.config
+        run, config = self.run, self.services.config
         match outcome:
             case wire.Refused():
                 return await self.fail(explain_refusal(outcome, self._program))
@@ -202,7 +170,7 @@ class Leg:
                 self._note(outcome)
         for message in outcome.messages:
             if isinstance(message, wire.Text | wire.Json):
-                self._take_output(message)
+                self._recorder.output_added(run, message)
         match outcome:
             case wire.Done(result=found):
                 return await self._complete(found)
@@ -217,76 +185,60 @@ class Leg:
                 raise AssertionError("an idle guest has not ended")
 
     async def _complete(self, found: wire.Value) -> CodeModeResult:
-        run, meter = self._run, self._meter
         await self._finish(RunState.COMPLETED)
         lossy = [LossyValue(item.path, item.kind) for item in found.lossy]
         hint = hint_for_unawaited(bytes(found.value), found.lossy)
-        meter.transfer("value", len(found.value))
-        meter.end_leg("completed")
-        self._services.tell_end(run, None)
-        telemetry = meter.telemetry(lossy, (hint,) if hint else ())
-        return Completed(found.value, self._take_all_output(), telemetry)
+        telemetry = self._recorder.leg_completed(self.run, len(found.value), lossy, (hint,) if hint else ())
+        return Completed(found.value, self.run.active.take_output(), telemetry)
 
     async def fail(self, explained: Explained) -> Failed:
-        await self._finish(RunState.ABORTED if explained.code == "aborted" else RunState.FAILED)
-        return self._failed(explained.code, explained.text)
+        code, text = explained.code, explained.text
+        if code == "timeout" and self._policy.tell_timeout is not None:
+            text = self._policy.tell_timeout(self.run, self._budget_ms)
+        await self._finish(RunState.ABORTED if code == "aborted" else RunState.FAILED)
+        telemetry = self._recorder.leg_failed(self.run, code)
+        return failed(code, text, self.run.active.take_output(), telemetry)
 
-    def _failed(self, code: ErrorCode, text: str) -> Failed:
-        run = self._run
-        self._meter.abort_pending()
-        self._meter.end_leg(code)
-        if code in CAPS:
-            self._publish(events.LimitHit(run_id=run.id, at_ms=wall_ms(), code=code))
-        self._services.tell_end(run, code)
-        return failed(code, text, self._take_all_output(), self._meter.telemetry())
-
-    async def _finish(self, state: RunState) -> None:
+    async def _finish(self, how: RunState) -> None:
         """Every end deletes the snapshot and stops what still runs."""
-        run = self._run
-        run.move(state)
-        self._services.work.abort_calls(run)
-        await run.cancel_work()
-        if run.claim is not None:
-            run.claim = None
-            self._services.stored.drop(run.id)
-            self._meter.see_snapshot("dropped")
+        run = self.run
+        run.end(how)
+        self.services.work.abort_calls(run)
+        await run.in_flight.cancel()
+        if run.take_claim() is not None:
+            self.services.stored.drop(run.id)
+            self._recorder.snapshot_dropped(run)
+
+    # ---- the program waits ---------------------------------------------------------------------------------
 
     async def _suspend(self, worker: Worker, reason: WaitReason) -> CodeModeResult:
-        run, services = self._run, self._services
+        if not self._policy.may_suspend:
+            return await self.fail(Explained("timeout", ""))
+        run, services, recorder = self.run, self.services, self._recorder
         config = services.config
         captured, delta = await worker.capture(config.max_snapshot_bytes)
-        self._meter.spend("capture", captured.capture_us)
-        self._meter.see_snapshot("taken", bytes=captured.bytes, us=captured.capture_us)
+        recorder.captured(run, captured.bytes, captured.capture_us)
         if not delta:
             return await self.fail(self._too_large(captured.bytes))
-        self._meter.end_leg("waiting")
-        output = self._take_all_output()
-        services.work.set_elapsed(run)
-        run.trace.suspend(reason, output, captured.bytes, captured.capture_us)
-        state = run.freeze()
-        ttl_ms = config.snapshot_ttl_seconds * 1000
-        build_id = services.supervisor.build_id
-        began = time.perf_counter_ns()
+        output = run.active.take_output()
+        recorder.freezing(run, reason, output, captured.bytes, captured.capture_us)
+        state, began = run.freeze(), time.perf_counter_ns()
+        ttl_ms, build_id = config.snapshot_ttl_seconds * 1000, services.supervisor.build_id
         try:
-            size, run.expires_ms = await services.stored.save(
+            size, expires_ms = await services.stored.save(
                 build_id, run.id, run.scope, ttl_ms, state, delta, run.claim
             )
         except SnapshotError as error:
             run.unfreeze()
-            self._meter.undo_waiting()
-            run.output[:0] = output
+            recorder.not_stored(run)
+            run.active.put_back_output(output)
             return await self.fail(self._not_stored(error))
-        run.stored_bytes, store_us = size, (time.perf_counter_ns() - began) // 1000
-        self._meter.spend("store", store_us)
-        self._meter.see_snapshot("stored", bytes=size, us=store_us)
-        telemetry = self._meter.telemetry()
-        run.claim = None
-        run.move(RunState.WAITING)
-        pending = services.work.pending_calls(run)
-        if any(call.approval is not None for call in pending):
+        telemetry = recorder.stored(run, size, (time.perf_counter_ns() - began) // 1000)
+        pending = run.in_flight.describe()
+        if run.in_flight.has_approval:
             reason = "approval"  # it may have been asked for while the guest was captured
-        self._publish(events.Suspended(run_id=run.id, at_ms=wall_ms(), reason=reason, bytes=size))
-        run.shrink()
+        recorder.suspended(run, reason, size)
+        run.stored(size, expires_ms)
         await services.work.record_settled(run)
         return Waiting(run.id, reason, pending, output, telemetry)
 
@@ -304,54 +256,19 @@ class Leg:
     def _too_large(self, size: int) -> Explained:
         text = (
             f"Suspended here, the program would need {size} bytes; a snapshot may have "
-            f"{self._services.config.max_snapshot_bytes}. Hold less data across slow calls."
+            f"{self.services.config.max_snapshot_bytes}. Hold less data across slow calls."
         )
         return Explained("snapshot_limit_exceeded", text)
 
     @property
     def _program(self) -> Program:
-        return Program(self._run.program, self._run.language, self._run.exact_positions)
+        active = self.run.active
+        return Program(active.program, active.language, active.exact_positions)
 
-    @property
-    def _meter(self) -> RunMeter:
-        return self._run.require_meter()
-
-    def _limits(self) -> Limits:
-        config = self._services.config
-        return Limits(config.memory_limit_bytes, config.max_output_bytes, config.max_pending_tool_calls)
-
-    def _note(self, outcome: wire.Idle[wire.GuestMessages] | wire.Outcome) -> None:
-        if isinstance(outcome, wire.Refused | wire.RestoreRefused):
-            return
-        self._run.exact_positions = outcome.exact_positions
-        meter, spent = self._meter, outcome.spent
-        meter.spend("run", spent.run_us)
-        if spent.prepare_us:
-            meter.spend("prepare", spent.prepare_us)
-        if spent.restore_us:
-            meter.spend("restore", spent.restore_us)
-            meter.see_snapshot("restored", bytes=self._restored_bytes, us=spent.restore_us)
-            self._run.trace.restore(spent.restore_us)
-
-    def _take_output(self, message: wire.Text | wire.Json) -> None:
-        item: Output
-        match message:
-            case wire.Text(text, level):
-                item = TextOutput(text, level)
-                self._meter.transfer("output", utf8_bytes(text))
-            case wire.Json(value):
-                item = JsonOutput(value)
-                self._meter.transfer("output", len(value))
-        self._run.output.append(item)
-        self._publish(events.OutputAdded(run_id=self._run.id, at_ms=wall_ms(), item=item))
-
-    def _take_all_output(self) -> tuple[Output, ...]:
-        taken, self._run.output = tuple(self._run.output), []
-        return taken
-
-    def _publish(self, event: events.Event) -> None:
-        if self._services.hub.has_listeners:
-            self._services.hub.publish(event)
+    def _note(self, outcome: wire.Outcome) -> None:
+        if not isinstance(outcome, wire.Refused | wire.RestoreRefused):
+            self.run.active.note_positions(outcome.exact_positions)
+            self._recorder.computed(self.run, outcome.spent, self._restored_bytes)
 
 
 def explain_worker(error: SupervisorError) -> Explained:

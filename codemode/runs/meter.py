@@ -14,9 +14,9 @@ from msgspec import Struct, field
 
 from codemode.contract.error_codes import ErrorCode
 from codemode.contract.telemetry import (
+    CallEnd,
     CallMethod,
     CallRecord,
-    CallStatus,
     CatalogFacts,
     LossyValue,
     SnapshotCost,
@@ -130,18 +130,16 @@ class RunMeter:
     def knows_call(self, id: str) -> bool:
         return id in self._state.ledger
 
-    def finish_call(self, id: str, status: CallStatus, ms: float, bytes_out: int = 0) -> None:
-        before = self._state.ledger[id]
-        self._state.ledger[id] = msgspec.structs.replace(
-            before, status=status, ms=round(ms, 3), bytes_out=bytes_out
-        )
-        self._add("bytes", "callsOut", bytes_out - before.bytes_out)  # told twice, it counts once
+    def finish_call(self, end: CallEnd) -> None:
+        before = self._state.ledger[end.id]
+        self._state.ledger[end.id] = before.ended(end)
+        self._add("bytes", "callsOut", end.bytes_out - before.bytes_out)  # told twice, it counts once
 
     def abort_pending(self) -> None:
         """For calls that end with their run; those that know their time call finish_call themselves."""
         for call in list(self._state.ledger.values()):
             if call.status == "pending":
-                self.finish_call(call.id, "aborted", call.ms)
+                self.finish_call(CallEnd(call.id, "aborted", call.ms, 0))
 
     def see_snapshot(self, event: SnapshotEventKind, *, bytes: int = 0, us: int = 0) -> None:
         self._note_event(SnapshotEvent(event, bytes, us))

@@ -10,29 +10,28 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from codemode.executor import ApprovalRequest, Approve, Decision
 from codemode.executor.approvals import ask as ask_handler
+from codemode.runs.in_flight import Work
 from codemode.runs.run import Run
 from codemode.tools import CallContext
 
 _PREFIX = "ask_"
 
 
-class Ask(Protocol):
-    """How a bridge asks. `details` are for the host's handler; the summary is for everybody."""
-
-    async def __call__(
-        self, context: CallContext, tool: str, summary: str, details: dict[str, Any]
-    ) -> Decision: ...
-
-
 class Questions:
-    """Of one engine."""
+    """The open questions of an engine's running calls."""
 
-    def __init__(self, find_run: Callable[[str], Run | None], approve: Approve | None) -> None:
+    def __init__(
+        self,
+        find_run: Callable[[str], Run | None],
+        tell_asked: Callable[[Run, Work, ApprovalRequest], None],
+        approve: Approve | None,
+    ) -> None:
         self._find_run = find_run
+        self._tell_asked = tell_asked
         self._approve = approve
         self._open: dict[str, asyncio.Future[Decision]] = {}
 
@@ -55,21 +54,20 @@ class Questions:
         if decision is not None:
             return decision
         run = self._find_run(context.run_id)
-        work = (
-            run.pending.get(int(context.call_id)) if run is not None and context.call_id.isdecimal() else None
-        )
+        known = run is not None and context.call_id.isdecimal()
+        work = run.in_flight.pending.get(int(context.call_id)) if run is not None and known else None
         if run is None or work is None or work.approval is not None:
             return Decision(False, "nobody can be asked")
-        work.approval = request
-        run.trace.ask(work.id, request.id)
-        run.wake()
+        work.ask(request)
+        self._tell_asked(run, work, request)
+        run.in_flight.wake()
         waiting = self._open[request.id] = asyncio.get_running_loop().create_future()
         try:
             return await waiting
         finally:
             del self._open[request.id]
-            if work.approval is request:
-                work.approval = None
+            if work.is_asking(request.id):
+                work.take_approval()
 
     def answer(self, approval: ApprovalRequest, decision: Decision) -> bool:
         """False if nobody waits for it here: it was asked by an engine that is gone."""

@@ -1,92 +1,45 @@
-"""A run: its state machine, what it remembers, and the host work it waits for.
+"""A run: one program's life, as this process knows it.
 
-The one place that says which states follow which. `freeze` puts everything that must survive a suspension
-into bytes for the snapshot, and `thaw` takes it out again, in this process or another. What cannot survive
-(tasks, timers, whoever waits) stays in the Run, which is small while it is suspended.
+The only module that assigns to a run's fields: everybody else calls a method, and phases.py says which phase
+may follow which. Freezing a run makes bytes of it (frozen.py); storing those is for stored_runs.py.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextvars
-import enum
 import secrets
 import time
-import zlib
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Literal
 
-import msgspec
 from codemode_runtime.shapes import Settlement
 from codemode_snapshots import Claim, Scope
 
 from codemode.config import Language
-from codemode.contract.results import Output
-from codemode.contract.telemetry import CallRecord, CallStatus
-from codemode.executor import ApprovalRequest, Calling, join
+from codemode.contract.telemetry import CallEnd
 from codemode.runs.caller_task import CallerTask
 from codemode.runs.environment import Environment
+from codemode.runs.frozen import Memory, encode_memory
+from codemode.runs.in_flight import InFlight
 from codemode.runs.meter import RunMeter, Tally
+from codemode.runs.phases import (
+    ENDS,
+    NEXT,
+    STATES,
+    Active,
+    Adoptable,
+    Ended,
+    Origin,
+    Phase,
+    Running,
+    RunState,
+    Suspended,
+)
 from codemode.tools import CallContext, Tool
-from codemode.trajectory import Recording, Trace, TraceState
+from codemode.trajectory import Recording, Trace
 
-
-class RunState(enum.StrEnum):
-    RUNNING = "running"
-    WAITING = "waiting"
-    COMPLETED = "completed"
-    FAILED = "failed"
-    EXPIRED = "expired"
-    ABORTED = "aborted"
-
-
-_NEXT: dict[RunState, frozenset[RunState]] = {
-    RunState.RUNNING: frozenset({RunState.WAITING, RunState.COMPLETED, RunState.FAILED, RunState.ABORTED}),
-    RunState.WAITING: frozenset({RunState.RUNNING, RunState.FAILED, RunState.EXPIRED, RunState.ABORTED}),
-}
-
-WorkMethod = Literal["call", "search", "describe", "namespace", "mcp", "timer", "yield"]
-
-
-class Work(msgspec.Struct, omit_defaults=True):
-    """One thing the host will settle. `args` is the guest's JSON array of arguments."""
-
-    id: int
-    method: WorkMethod
-    since_ms: int
-    target: str = ""
-    tool: str = ""  # catalog id
-    name: str = ""
-    args: bytes = b""
-    idempotent: bool = False
-    due_ms: int = 0
-    approval: ApprovalRequest | None = None
-
-
-class _Memory(msgspec.Struct, array_like=True):
-    """The state in a snapshot. New fields go at the end, with a default."""
-
-    program: str
-    language: Language
-    exact_positions: bool
-    returned: bool
-    meter: bytes
-    pending: list[Work]
-    settled: list[tuple[int, bool, bytes]]  # happened before the capture, not yet delivered
-    trace: TraceState | None = None
-    # under which policy, and for whom, its tools run; a restart must not change either
-    provider: str | None = None
-    model: str | None = None
-    caller: tuple[str, str, str, str] = ("", "", "", "")  # session key, sender, channel, sandbox
-    allow: tuple[str, ...] | None = None
-
-
-_encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(_Memory)
 _SHAPES = Recording()
-_NO_CALLER = CallContext()
 
 
 def new_run_id() -> str:
@@ -94,228 +47,347 @@ def new_run_id() -> str:
     return "run_" + secrets.token_urlsafe(18)
 
 
-def wall_ms() -> int:
-    return int(time.time() * 1000)
-
-
 class Run:
-    """A run as this process knows it. `program` and `meter` are there while a leg runs."""
+    """Made by `started` or `adopted`."""
 
     __slots__ = (
-        "aborted", "adoption", "allow", "began", "calls", "claim", "context", "environment",
-        "exact_positions", "expires_ms", "host_context", "id", "idle_waits", "is_adopted", "is_foreign",
-        "is_frozen", "is_left", "is_listening", "is_told", "language", "late", "leg", "meter", "model",
-        "output", "own_tools", "pending", "program", "provider", "returned", "scope", "seq", "settled",
-        "state", "stored_bytes", "tasks", "timers", "trace", "unrecorded", "variables", "waiter",
+        "_active", "_adoption", "_claim", "_context", "_expires_ms", "_is_listening", "_is_told", "_late",
+        "_phase", "_seq", "_stop_keeps", "_stop_reason", "began", "caller_task", "environment", "id",
+        "in_flight", "origin", "scope", "trace",
     )  # fmt: skip
 
-    def __init__(self, run_id: str, scope: Scope, environment: Environment, meter: RunMeter) -> None:
+    def __init__(
+        self, run_id: str, scope: Scope, environment: Environment, origin: Origin, phase: Phase, trace: Trace
+    ) -> None:
         self.id = run_id
         self.scope = scope
         self.environment = environment
-        self.state = RunState.RUNNING
-        self.program = ""
-        self.language: Language = "javascript"
-        self.exact_positions = True
-        self.returned = False
-        self.meter: RunMeter | None = meter
-        self.trace = Trace(run_id, _SHAPES)
-        self.output: list[Output] = []  # new since the last result
-        self.pending: dict[int, Work] = {}
-        self.settled: list[Settlement] = []  # in the order they happened
-        # tuples, because most suspended runs have none of these and there may be thousands of them
-        self.unrecorded: tuple[Settlement, ...] = ()  # of those, not yet in a durable store
-        self.late: tuple[tuple[str, CallStatus, float, int], ...] = ()  # calls that finished while frozen
-        self.idle_waits = 0  # in which nothing settled, since it was frozen
-        self.seq = 0
-        self.calls: list[Calling] = []  # under way; few at once
-        self.tasks: dict[int, asyncio.Task[None]] = {}  # what else is
-        self.timers: dict[int, asyncio.TimerHandle] = {}
-        self.waiter: asyncio.Future[None] | None = None
-        self.leg: CallerTask | None = None
-        self.is_frozen = False
-        self.is_adopted = False  # a dead engine's: what it waits for is not here
-        self.adoption: asyncio.Lock | None = None  # whoever takes it over does so alone
-        self.is_foreign = False  # another engine's after all
-        self.is_left = False  # it stays in the store for another engine
-        self.is_listening = False  # a wait is under way that has not touched the snapshot, which lasts
-        self.is_told = False  # its end is known to whoever listens
-        self.claim: Claim | None = None
-        self.stored_bytes = 0  # of its snapshot
-        self.expires_ms = 0
-        self.aborted: str | None = None  # why, if somebody asked for it
+        self.origin = origin
+        self.trace = trace
+        self.in_flight = InFlight()
         self.began = time.perf_counter()
-        self.provider: str | None = None  # as the policy was asked
-        self.model: str | None = None
-        self.allow: tuple[str, ...] | None = None  # the run's own allowlist, below the policy
-        self.own_tools: tuple[Tool, ...] = ()
-        self.host_context: CallContext | None = None
-        self.context: CallContext | None = None  # the same, bound to this run
-        self.variables: contextvars.Context | None = None  # of whoever started it
+        self.caller_task: CallerTask | None = None  # the task that leads a leg of it now
+        self._phase: Phase = phase
+        self._active: Active | None = None
+        self._adoption: asyncio.Lock | None = None
+        self._late: tuple[CallEnd, ...] = ()  # calls that finished while it was suspended
+        self._claim: Claim | None = None
+        self._expires_ms = 0
+        self._seq = 0
+        self._stop_reason: str | None = None
+        self._stop_keeps = False
+        self._is_listening = False
+        self._is_told = False
+        self._context: CallContext | None = None
+
+    @classmethod
+    def started(
+        cls,
+        scope: Scope,
+        environment: Environment,
+        origin: Origin,
+        tally: Tally,
+        recording: Recording = _SHAPES,
+    ) -> Run:
+        """A new run under a new id. Its program comes with `set_program`, once hooks have seen it."""
+        run_id = new_run_id()
+        run = cls(run_id, scope, environment, origin, Running(), Trace(run_id, recording))
+        run._active = Active("", "javascript", RunMeter(tally))
+        return run
+
+    @classmethod
+    def adopted(
+        cls,
+        run_id: str,
+        scope: Scope,
+        environment: Environment,
+        tools: tuple[Tool, ...],
+        expires_ms: int,
+        trace: Trace,
+    ) -> Run:
+        """A run of the store that this process knows nothing else of. What it may see is settled when it is
+        taken over, and its snapshot says for whom it runs."""
+        run = cls(run_id, scope, environment, Origin(tools=tools), Adoptable(), trace)
+        run._expires_ms = expires_ms
+        run._adoption = asyncio.Lock()
+        return run
 
     def __repr__(self) -> str:
-        return f"<Run {self.id} {self.state} {len(self.pending)} pending>"
+        return f"<Run {self.id} {self.state} {len(self.in_flight.pending)} pending>"
 
-    def move(self, to: RunState) -> None:
-        """The only way to change state; an ended run stays as it ended."""
-        if to not in _NEXT.get(self.state, frozenset()):
-            raise RuntimeError(f"a run cannot go from {self.state} to {to}")
-        self.state = to
+    # ---- what it is ----------------------------------------------------------------------------------------
+
+    @property
+    def phase(self) -> Phase:
+        return self._phase
+
+    @property
+    def state(self) -> RunState:
+        phase = self._phase
+        return phase.how if isinstance(phase, Ended) else STATES[type(phase)]
 
     @property
     def has_ended(self) -> bool:
-        return self.state not in _NEXT
+        return isinstance(self._phase, Ended)
 
-    def require_meter(self) -> RunMeter:
-        """While a leg runs there is one."""
-        assert self.meter is not None
-        return self.meter
+    @property
+    def is_suspended(self) -> bool:
+        return isinstance(self._phase, Suspended)
 
-    def note_finished(self, call_id: str, status: CallStatus, ms: float, size: int) -> None:
-        """For the ledger; while the run is frozen, for when it is thawed."""
-        if self.meter is None or self.is_frozen:
-            finished: tuple[str, CallStatus, float, int] = (call_id, status, ms, size)
-            self.late = (*self.late, finished)
-        else:
-            self.meter.finish_call(call_id, status, ms, size)
+    @property
+    def is_stored(self) -> bool:
+        """Suspended, and its snapshot is where it belongs."""
+        return isinstance(self._phase, Suspended) and self._phase.is_stored
+
+    @property
+    def is_adoptable(self) -> bool:
+        """Another engine's: taken over or not."""
+        return isinstance(self._phase, Adoptable)
+
+    @property
+    def is_unopened(self) -> bool:
+        """Left by another engine, and nobody here has taken it over."""
+        return isinstance(self._phase, Adoptable) and self._active is None
+
+    @property
+    def adoption(self) -> asyncio.Lock | None:
+        """Held by the caller who takes it over, until it is kept; None for a run of this engine's own."""
+        return self._adoption
+
+    @property
+    def active(self) -> Active:
+        """While a leg works on it, and just after."""
+        assert self._active is not None, "no leg works on this run"
+        return self._active
+
+    @property
+    def meter(self) -> RunMeter | None:
+        """The ledger and the counts; None while they are only in the snapshot."""
+        return None if self._active is None else self._active.meter
+
+    @property
+    def exact_positions(self) -> bool:
+        phase = self._phase
+        return phase.exact_positions if isinstance(phase, Suspended) else self.active.exact_positions
+
+    @property
+    def late(self) -> tuple[CallEnd, ...]:
+        return self._late
+
+    @property
+    def claim(self) -> Claim | None:
+        """The right to write its snapshot, while this process has it."""
+        return self._claim
+
+    @property
+    def expires_ms(self) -> int:
+        return self._expires_ms
+
+    # ---- phases --------------------------------------------------------------------------------------------
+
+    def _enter(self, phase: Phase) -> None:
+        """The one place where a phase follows another."""
+        allowed = type(phase) in NEXT[type(self._phase)]
+        if isinstance(phase, Ended):
+            allowed = allowed and phase.how in ENDS[type(self._phase)]
+        if not allowed:
+            wanted = phase.how if isinstance(phase, Ended) else type(phase).__name__
+            raise RuntimeError(f"a run cannot go from {type(self._phase).__name__} to {wanted}")
+        self._phase = phase
 
     def freeze(self) -> bytes:
-        """The state for a snapshot. From here on what settles is news for the next leg."""
-        meter = self.require_meter()
-        pending = [_kept(work) for work in self.pending.values()]
-        settled = [(s.id, s.rejected, s.json) for s in self.settled]
-        memory = _Memory(
-            self.program, self.language, self.exact_positions, self.returned, meter.encode(), pending,
-            settled, self.trace.freeze(), self.provider, self.model, self._caller(),
-            self.allow,
-        )  # fmt: skip
-        self.is_frozen = True
-        self.idle_waits = 0
-        return zlib.compress(_encoder.encode(memory), 6)
+        """Suspends it: answers the state for a snapshot. What settles from here on is for the next leg."""
+        active, origin, context = self.active, self.origin, self.origin.context
+        flight = self.in_flight
+        memory = Memory(
+            active.program,
+            active.language,
+            active.exact_positions,
+            active.returned,
+            active.meter.encode(),
+            [work.for_snapshot() for work in flight.pending.values()],
+            [(s.id, s.rejected, s.json) for s in flight.settled],
+            self.trace.freeze(),
+            origin.provider,
+            origin.model,
+            (context.session_key, context.sender, context.channel, context.sandbox),
+            origin.allow,
+        )
+        self._enter(Suspended(active.exact_positions))
+        return encode_memory(memory)
+
+    def stored(self, size: int, expires_ms: int) -> None:
+        """The snapshot is written: drops what it has."""
+        phase = self._phase
+        assert isinstance(phase, Suspended), "only a suspended run is stored"
+        phase.is_stored, phase.stored_bytes, self._expires_ms = True, size, expires_ms
+        self.trace.pack(self.active.meter.calls)
+        self._active = self._claim = self._context = None
 
     def unfreeze(self) -> None:
-        """The snapshot could not be kept: what finished meanwhile is for this leg after all."""
-        self.is_frozen = False
-        self._catch_up()
+        """The snapshot could not be written: what finished meanwhile is for this leg after all."""
+        self._enter(Running())
+        self._catch_up(self.active.meter)
 
-    def shrink(self) -> None:
-        """Drops what the snapshot has."""
-        if self.meter is not None:
-            self.trace.pack(self.meter.calls)
-        self.program = ""
-        self.meter = None
-        self.context = None
-        self.output = []
+    def take_over(self, memory: Memory, tally: Tally) -> None:
+        """Opens what another engine left. It stays Adoptable until it goes on or is frozen again."""
+        assert isinstance(self._phase, Adoptable), "only what another engine left is taken over"
+        key, sender, channel, sandbox = memory.caller
+        context = CallContext(session_key=key, sender=sender, channel=channel, sandbox=sandbox)
+        self.origin = replace(
+            self.origin, provider=memory.provider, model=memory.model, allow=memory.allow, context=context
+        )
+        self._open(memory, RunMeter.resume(tally, memory.meter))
+        self.in_flight.load(memory.pending, memory.settlements())
 
-    def thaw(self, state: bytes, tally: Tally) -> _Memory:
-        """Only for bytes out of an envelope of ours. Pending work is the caller's to compare."""
-        memory = _decoder.decode(zlib.decompress(state))
-        self.program, self.language = memory.program, memory.language
-        self.exact_positions, self.returned = memory.exact_positions, memory.returned
-        self.meter = RunMeter.resume(tally, memory.meter)
-        self.meter.remember_waits(self.idle_waits)
-        self.meter.remember_stored(self.stored_bytes)
-        self.is_frozen = False
-        self._catch_up()
+    def resume(self, memory: Memory | None, tally: Tally) -> None:
+        """Goes on in a leg. `memory` is what its snapshot holds; None if it was taken over before."""
+        phase = self._phase
+        if memory is not None:
+            meter = RunMeter.resume(tally, memory.meter)
+            if isinstance(phase, Suspended):
+                meter.remember_waits(phase.idle_waits)
+                meter.remember_stored(phase.stored_bytes)
+            self._open(memory, meter)
+        self._enter(Running())
+
+    def _open(self, memory: Memory, meter: RunMeter) -> None:
+        active = self._active = Active(memory.program, memory.language, meter)
+        active.note_positions(memory.exact_positions)
+        active.note_idle(memory.returned)
+        self._catch_up(meter)
         self.trace.thaw(memory.trace)
-        self.provider, self.model, self.allow = memory.provider, memory.model, memory.allow
-        if self.host_context is None:
-            key, sender, channel, sandbox = memory.caller
-            self.host_context = CallContext(session_key=key, sender=sender, channel=channel, sandbox=sandbox)
-        return memory
 
-    def _catch_up(self) -> None:
-        meter = self.require_meter()
-        for call_id, status, ms, size in self.late:
-            meter.finish_call(call_id, status, ms, size)
-        self.late = ()
+    def _catch_up(self, meter: RunMeter) -> None:
+        for end in self._late:
+            meter.finish_call(end)
+        self._late = ()
 
-    def call_context(self) -> CallContext:
-        """What the host said about the caller, bound to this run; made once."""
-        if self.context is None:
-            given = self.host_context or _NO_CALLER
-            self.context = replace(
-                given, agent_id=self.scope.agent, session_id=self.scope.session, run_id=self.id
-            )
-        return self.context
+    def let_go(self) -> None:
+        """It stays in the store as it is, for an engine that can open it; nothing of it is kept here."""
+        if not isinstance(self._phase, Adoptable):
+            self._enter(Adoptable())
+        self._active = self._claim = None
+        self._adoption = self._adoption or asyncio.Lock()
 
-    def _caller(self) -> tuple[str, str, str, str]:
-        given = self.host_context or _NO_CALLER
-        return given.session_key, given.sender, given.channel, given.sandbox
+    def end(self, how: RunState) -> None:
+        self._enter(Ended(how))
+
+    # ---- what happens to it --------------------------------------------------------------------------------
+
+    def set_program(self, program: str, language: Language) -> None:
+        self.active.program, self.active.language = program, language
+
+    def set_environment(self, environment: Environment) -> None:
+        self.environment = environment
+
+    def set_trace(self, trace: Trace) -> None:
+        self.trace = trace
+
+    def hold(self, claim: Claim) -> None:
+        self._claim = claim
+
+    def take_claim(self) -> Claim | None:
+        claim, self._claim = self._claim, None
+        return claim
+
+    def next_seq(self) -> int:
+        """The place of the next settlement that is recorded for it."""
+        self._seq += 1
+        return self._seq
+
+    def continue_seq(self, last: int) -> None:
+        self._seq = last
+
+    def note_finished(self, end: CallEnd) -> None:
+        """For the ledger; while the run is suspended, for when it goes on."""
+        if self._active is None or isinstance(self._phase, Suspended):
+            self._late = (*self._late, end)
+        else:
+            self._active.meter.finish_call(end)
+
+    def note_idle_wait(self) -> None:
+        if isinstance(self._phase, Suspended):
+            self._phase.idle_waits += 1
+
+    def look(self, memory: Memory, tally: Tally) -> RunMeter:
+        """The ledger and the counts of a suspended run as they are now; the run stays as it is."""
+        meter = RunMeter.resume(tally, memory.meter)
+        if isinstance(self._phase, Suspended):
+            meter.remember_waits(self._phase.idle_waits)
+            meter.remember_stored(self._phase.stored_bytes)
+        for end in self._late:
+            meter.finish_call(end)
+        return meter
 
     def settle(self, settlement: Settlement) -> None:
-        """Queues for the next delivery and wakes whoever waits for one."""
-        work = self.pending.pop(settlement.id, None)
-        if work is None:
-            return  # settled before, or cleared by the program
-        self.settled.append(settlement)
-        if self.is_frozen and work.method not in ("timer", "yield"):
-            self.unrecorded += (settlement,)
-        self.wake()
+        """Queues for the next delivery and wakes the leg that waits for one."""
+        work = self.in_flight.settle(settlement)
+        phase = self._phase
+        if work is not None and work.is_call and isinstance(phase, Suspended):
+            phase.unrecorded += (settlement,)
 
-    def take_settled(self) -> list[Settlement]:
-        ready, self.settled = self.settled, []
-        return ready
+    def take_unrecorded(self) -> tuple[Settlement, ...]:
+        phase = self._phase
+        if not isinstance(phase, Suspended):
+            return ()
+        news, phase.unrecorded = phase.unrecorded, ()
+        return news
 
-    def wake(self) -> None:
-        if self.waiter is not None and not self.waiter.done():
-            self.waiter.set_result(None)
+    @property
+    def has_unrecorded(self) -> bool:
+        return isinstance(self._phase, Suspended) and bool(self._phase.unrecorded)
 
-    async def news(self, until: float) -> bool:
-        """Waits until something settles or asks for approval; False if the deadline came first.
+    def call_context(self) -> CallContext:
+        """What the host said about the caller, bound to this run; made once for a leg."""
+        if self._context is None:
+            self._context = replace(
+                self.origin.context,
+                agent_id=self.scope.agent,
+                session_id=self.scope.session,
+                run_id=self.id,
+            )
+        return self._context
 
-        Whoever waits says when with `alarm_at` first: one alarm serves all the waits of a leg.
-        """
-        loop = asyncio.get_running_loop()
-        if loop.time() >= until:
-            return False
-        waiter = self.waiter = loop.create_future()
-        try:
-            await waiter
-        finally:
-            self.waiter = None
-        return bool(self.settled) or loop.time() < until
+    # ---- its leg, and how others end it --------------------------------------------------------------------
 
     @contextmanager
-    def alarm_at(self, until: float) -> Generator[None]:
-        alarm = asyncio.get_running_loop().call_at(until, self.wake)
+    def led(self) -> Generator[CallerTask]:
+        """For the task that leads a leg: others can stop it there."""
+        task = self.caller_task = CallerTask()
+        try:
+            yield task
+        finally:
+            self.caller_task = None
+            task.end()
+
+    @contextmanager
+    def listening(self, lasts: bool) -> Generator[None]:
+        """A wait that has not touched the snapshot, which `lasts`: an engine that closes can leave it."""
+        self._is_listening = lasts
         try:
             yield
         finally:
-            alarm.cancel()
+            self._is_listening = False
 
-    def stop_work(self) -> None:
-        """Cancels what still runs for this run, without waiting for it."""
-        for timer in self.timers.values():
-            timer.cancel()
-        self.timers.clear()
-        for call in self.calls:
-            call.stop()
-        for task in self.tasks.values():
-            if not task.cancelling():  # a second cancel would cut the first one's clean-up short
-                task.cancel()
+    @property
+    def is_listening(self) -> bool:
+        return self._is_listening
 
-    async def cancel_work(self) -> None:
-        """The same, and returns when it has stopped."""
-        self.stop_work()
-        calls, running = list(self.calls), list(self.tasks.values())
-        if running:
-            await asyncio.wait(running)
-        if calls:
-            await join(calls)
-        self.tasks.clear()
-        self.calls.clear()
-        self.pending.clear()
+    def stop(self, reason: str, *, keeps: bool = False) -> None:
+        """Somebody wants its leg to end; `keeps`: the run itself stays in the store for another engine."""
+        self._stop_reason, self._stop_keeps = reason, keeps
 
+    @property
+    def stop_reason(self) -> str | None:
+        return self._stop_reason
 
-def read_trace(state: bytes) -> tuple[TraceState | None, tuple[CallRecord, ...]]:
-    """What happened until the snapshot, without going on with it. Only for bytes of our own envelopes."""
-    memory = _decoder.decode(zlib.decompress(state))
-    return memory.trace, RunMeter.resume(Tally(), memory.meter).calls
+    @property
+    def is_left(self) -> bool:
+        """The engine is being closed, and the run stays."""
+        return self._stop_keeps
 
-
-def _kept(work: Work) -> Work:
-    """Arguments are only needed where the call may have to be started, or started again."""
-    if work.idempotent or work.approval is not None:
-        return work
-    return msgspec.structs.replace(work, args=b"")
+    def tell_end_once(self) -> bool:
+        """True for the first who asks: the end of a run is told once, whoever ends it."""
+        is_first, self._is_told = not self._is_told, True
+        return is_first

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -44,6 +43,7 @@ from codemode_snapshots import (
 )
 from codemode_snapshots.store import Ending
 
+from codemode import clock
 from codemode.config import CodeModeConfig, EngineSettings
 
 _log = logging.getLogger("codemode.engine")
@@ -71,10 +71,6 @@ class ClaimedRun:
         self.state = state
         self.delta = delta
         self.settlements = settlements
-
-
-def now_ms() -> int:
-    return int(time.time() * 1000)
 
 
 def store_limits(config: CodeModeConfig, settings: EngineSettings) -> StoreLimits:
@@ -110,7 +106,7 @@ class StoredRuns:
         try:
             await self._in_thread(self._open_file, self._path)
             _open_here.add(self.owner.engine_id)
-            return await self._call(lambda store: store.recover(now_ms(), _is_open))
+            return await self._call(lambda store: store.recover(clock.wall_ms(), _is_open))
         except BaseException:
             await self.close()
             raise
@@ -156,7 +152,7 @@ class StoredRuns:
         claim: Claim | None,
     ) -> tuple[int, int]:
         """Answers the stored bytes and when they expire. Raises StoreFull, NotHeld, StoreUnavailable."""
-        now = now_ms()
+        now = clock.wall_ms()
         label = Label(build_id, run_id, scope, now, now + ttl_ms)
         envelope = seal(self._key, label, state=state, delta=delta)
         await self._call(lambda store: store.save(Snapshot(label, envelope), self.owner, claim=claim))
@@ -186,7 +182,7 @@ class StoredRuns:
         """
         store = self._opened_store()
         if self._thread is None:
-            claimed = store.claim(run_id, self.owner, now_ms=now_ms(), saved_by=saved_by)
+            claimed = store.claim(run_id, self.owner, now_ms=clock.wall_ms(), saved_by=saved_by)
         else:
             claimed = await self._take(store, run_id, saved_by)
         if isinstance(claimed, NotClaimed):
@@ -204,7 +200,7 @@ class StoredRuns:
 
     async def _take(self, store: SnapshotStore, run_id: str, saved_by: Owner | None) -> Claimed | NotClaimed:
         claiming = self._in_thread(
-            lambda: store.claim(run_id, self.owner, now_ms=now_ms(), saved_by=saved_by)
+            lambda: store.claim(run_id, self.owner, now_ms=clock.wall_ms(), saved_by=saved_by)
         )
         taking = asyncio.ensure_future(claiming)
         try:
@@ -241,21 +237,21 @@ class StoredRuns:
 
     async def end(self, run_id: str, *, leave: Ending | None) -> bool:
         """With `leave` the run's own scope is told for a while how it ended."""
-        return await self._call(lambda store: store.delete(run_id, now_ms=now_ms(), leave=leave))
+        return await self._call(lambda store: store.delete(run_id, now_ms=clock.wall_ms(), leave=leave))
 
     def drop(self, run_id: str) -> None:
         """Deletes a claimed run without making anybody wait for the disk: nobody goes on with it, deleted or
         not, and whoever asks the store later asks after this."""
         store = self._opened_store()
         if self._thread is None:
-            store.delete(run_id, now_ms=now_ms())
+            store.delete(run_id, now_ms=clock.wall_ms())
         else:
-            self._thread.submit(store.delete, run_id, now_ms=now_ms()).add_done_callback(
+            self._thread.submit(store.delete, run_id, now_ms=clock.wall_ms()).add_done_callback(
                 lambda done: _tell_failure(run_id, done.exception())
             )
 
     async def expire(self) -> list[Tombstone]:
-        return await self._call(lambda store: store.expire(now_ms()))
+        return await self._call(lambda store: store.expire(clock.wall_ms()))
 
     async def totals(self) -> tuple[int, int]:
         found = await self._call(lambda store: store.totals())
@@ -270,7 +266,7 @@ class StoredRuns:
             build_id=build_id,
             run_id=run_id,
             scope=scope,
-            now_ms=now_ms() if at_ms is None else at_ms,
+            now_ms=clock.wall_ms() if at_ms is None else at_ms,
             max_bytes=self._limits.max_snapshot_bytes,
         )
 

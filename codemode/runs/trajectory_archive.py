@@ -12,12 +12,15 @@ from typing import NamedTuple, Protocol
 from codemode_snapshots import RunMeta, Scope, Tombstone
 from msgspec import Struct
 
+from codemode import clock
 from codemode.contract.inputs import same_caller
 from codemode.contract.results import CodeModeResult
-from codemode.contract.telemetry import CallRecord
-from codemode.runs.run import Run, RunState, read_trace, wall_ms
+from codemode.contract.telemetry import CallEnd, CallRecord
+from codemode.runs.frozen import decode_memory
+from codemode.runs.phases import RunState
+from codemode.runs.run import Run
 from codemode.runs.stored_runs import StoredRuns
-from codemode.trajectory.export import Late, build, ledger
+from codemode.trajectory.export import build, ledger
 from codemode.trajectory.recording import Recording
 from codemode.trajectory.shapes import VERSION, RunStatus, SessionTrajectory, Trajectory
 from codemode.trajectory.trace import Trace
@@ -33,7 +36,7 @@ class _Kept(Struct, frozen=True):
     status: RunStatus
     trace: Trace
     size: int
-    late: Late = ()
+    late: tuple[CallEnd, ...] = ()
 
     @property
     def has_ended(self) -> bool:
@@ -47,14 +50,14 @@ class _Ended(NamedTuple):
 
 
 class RunFinder(Protocol):
-    """Those that the engine knows now; see live.py."""
+    """Those that the engine knows now; see known_runs.py."""
 
     def get(self, run_id: str) -> Run | None: ...
     def all(self) -> list[Run]: ...
 
 
-class Trajectories:
-    """Of one engine."""
+class TrajectoryArchive:
+    """Keeps the traces of an engine's runs, and builds trajectories of them."""
 
     def __init__(self, supervisor: Supervisor, stored: StoredRuns, recording: Recording) -> None:
         self._supervisor = supervisor
@@ -65,27 +68,24 @@ class Trajectories:
         self._bytes = 0
         self._unnoted: dict[str, _Ended] = {}
 
-    def start(self, run: Run, tool_call: str) -> None:
-        run.trace = Trace(run.id, self.recording)
-        run.trace.start(run.program, run.language, len(run.environment.catalog))
-        run.trace.begin_leg(tool_call)
+    def new_trace(self, run_id: str) -> Trace:
+        return Trace(run_id, self.recording)
 
-    def adopt(self, run: Run) -> None:
-        """A run out of the store: its trace comes with its state, or has been read already."""
-        kept = self._get(run.id)
-        run.trace = Trace(run.id, self.recording) if kept is None else kept.trace
+    def trace_of(self, run_id: str) -> Trace:
+        """For a run out of the store: its trace comes with its state, or has been read already."""
+        kept = self._get(run_id)
+        return self.new_trace(run_id) if kept is None else kept.trace
 
-    def end_leg(self, run: Run, result: CodeModeResult) -> CodeModeResult:
-        if run.has_ended and not run.is_foreign:
+    def end_leg(self, run: Run, result: CodeModeResult) -> None:
+        if run.has_ended:
             self._note_soon(run, result)
-            return result
-        run.trace.end_leg(result, wall_ms())
-        if not run.is_foreign:
+            return
+        run.trace.end_leg(result, clock.wall_ms())
+        if not run.is_adoptable:  # that one is another engine's
             self.keep(run)
-        return result
 
     def keep(self, run: Run) -> None:
-        """Told of every run that is suspended or over; told again, the later word counts."""
+        """Call when a run is suspended or ends; calling again replaces the entry."""
         if run.has_ended:
             self._note_soon(run, None)
         else:
@@ -96,14 +96,14 @@ class Trajectories:
         if not self._unnoted:
             asyncio.get_running_loop().call_soon(self._note_ends)
         known = self._unnoted.get(run.id)
-        self._unnoted[run.id] = _Ended(run, result, wall_ms() if known is None else known.at_ms)
+        self._unnoted[run.id] = _Ended(run, result, clock.wall_ms() if known is None else known.at_ms)
 
     def _note_ends(self) -> None:
         while self._unnoted:
             run, result, at_ms = self._unnoted.pop(next(iter(self._unnoted)))
             if result is not None:
                 run.trace.end_leg(result, at_ms)
-            run.trace.end(run.state.value, at_ms)
+            run.trace.end(at_ms)
             run.trace.pack(() if run.meter is None else run.meter.calls)
             self._put(run)
 
@@ -155,10 +155,9 @@ class Trajectories:
         state = await self._stored.peek(self._supervisor.build_id, run_id, meta.label.scope)
         if state is None or runs.get(run_id) is not None or self._get(run_id) is not None:
             return
-        trace = Trace(run_id, self.recording)
-        stored, calls = read_trace(state)
-        trace.thaw(stored)
-        trace.pack(calls)
+        trace, memory = self.new_trace(run_id), decode_memory(state)
+        trace.thaw(memory.trace)
+        trace.pack(memory.calls())
         if trace.size:
             self._add(run_id, _Kept(meta.label.scope, RunState.WAITING.value, trace, trace.size))
 

@@ -23,7 +23,7 @@ from codemode.executor import (
 from codemode.runs.host_work import LARGE_CATALOG
 from codemode.tool_search import answers
 from codemode.tool_search.answers import Answer
-from codemode.tool_search.catalog import SearchCatalog, SearchExecutor
+from codemode.tool_search.catalog import SearchCatalog
 from codemode.tool_search.engine_runs import Caller, CallSpec, SearchRuns
 from codemode.tool_search.repair import (
     Unreadable,
@@ -157,7 +157,7 @@ class ModelCall:
             call_id=self._call_id or "1",
             idempotency_key=f"{self._run.id}:{self._call_id or '1'}",
             context=self._run.call_context(),
-            variables=self._run.variables,
+            variables=self._run.origin.variables,
         )
         result = await self._do(
             tool, name, "call", _json(arguments), partial(self._executor(catalog).call, request)
@@ -169,8 +169,8 @@ class ModelCall:
     async def _do(
         self, tool: Tool | None, name: str, method: CallMethod, given: bytes, work: Callable[[], Any]
     ) -> CallResult:
-        result = await self._desk.shop.execute(self._run, CallSpec(tool, name, method, len(given), work))
-        self._desk.meter.record(self._called, self._run.require_meter().calls)
+        result = await self._desk.shop.execute(self._run, CallSpec(tool, name, method, given, work))
+        self._desk.meter.record(self._called, self._run.active.meter.calls)
         return result
 
     async def _program(self, given: object) -> Answer:
@@ -182,7 +182,7 @@ class ModelCall:
         return answers.of_program(self._called, result, tuple(made))
 
     def _executor(self, catalog: SearchCatalog) -> Executor:
-        return self._desk.shop.admission.executor(catalog, SearchExecutor)
+        return self._desk.shop.admission.executor(catalog, catalog.unknown)
 
     def _refused(self, refused: Unreadable) -> Answer:
         return answers.of_call(

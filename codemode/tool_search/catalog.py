@@ -13,7 +13,7 @@ from typing import cast
 from codemode.catalog import Catalog
 from codemode.catalog.catalog import TOOL_SEARCH_CONTROLS
 from codemode.catalog.names import call_expression
-from codemode.executor import CallFailed, CallRequest, Executor
+from codemode.executor import CallFailed
 from codemode.tools import Tool
 
 _MAX_NAME = 120
@@ -65,15 +65,6 @@ class SearchCatalog(Catalog):
         hint = f" Nearest: {', '.join(near)}." if near else ""
         told = f'No tool "{name}" in this run.{hint} Search for it by what it does.'
         return CallFailed("unknown_tool", "UnknownTool", told, {"nearest": near} if near else None)
-
-
-class SearchExecutor(Executor):
-    """The executor of ordinary turns, over such a catalog."""
-
-    def _unknown(self, request: CallRequest) -> CallFailed:
-        catalog = self._catalog
-        assert isinstance(catalog, SearchCatalog)
-        return catalog.unknown(request.tool)
 
 
 def tool_call_expression(tool: Tool) -> str:

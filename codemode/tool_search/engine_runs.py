@@ -7,27 +7,29 @@ never suspended, and what it did is in its ledger.
 from __future__ import annotations
 
 import contextvars
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from codemode_runtime.shapes import Settlement
 from msgspec import Raw
 
+from codemode import clock
 from codemode.config.tool_search import ToolSearchConfig
-from codemode.contract import events
 from codemode.contract.inputs import InputRefused, read_exec, read_scope
 from codemode.contract.results import CodeModeResult, Completed, failed
 from codemode.contract.telemetry import CallMethod
 from codemode.executor import CallFailed, CallOk, CallResult
 from codemode.policy import Resolution
 from codemode.runs.admission import Admission, Outer
+from codemode.runs.in_flight import Work
 from codemode.runs.known_runs import KnownRuns
-from codemode.runs.leg import Services
-from codemode.runs.meter import RunMeter, Tally
-from codemode.runs.run import Run, RunState, new_run_id, wall_ms
-from codemode.tool_search.catalog import SearchCatalog, SearchExecutor
-from codemode.tool_search.programs import BridgeWork, OneShotLeg, program_config, program_environment
+from codemode.runs.leg import Leg, Services
+from codemode.runs.opening import Start
+from codemode.runs.phases import NO_CONTEXT, Origin, RunState
+from codemode.runs.run import Run
+from codemode.tool_search.catalog import SearchCatalog
+from codemode.tool_search.programs import ONE_SHOT, bridge_work, program_config, program_environment
 from codemode.tools import CallContext, Tool
 from codemode.workers.errors import QueueFull, SupervisorError
 
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from codemode.engine import Engine
 
 _PROGRAM = Outer("tool_search_code", "tool_search_code")
-_CALL_ID = "1"  # a run has one call
+_CALL_ID = 1  # a run has one call
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +61,12 @@ class CallSpec:
     tool: Tool | None
     name: str
     method: CallMethod
-    bytes_in: int
+    given: bytes  # the arguments as JSON
     work: Callable[[], Awaitable[CallResult]]
 
 
 class SearchRuns:
-    """Of one engine."""
+    """Makes and leads the runs of Tool Search; one per engine."""
 
     def __init__(
         self,
@@ -72,13 +74,12 @@ class SearchRuns:
         admission: Admission,
         services: Services,
         runs: KnownRuns,
-        tally: Tally,
     ) -> None:
         self.engine = engine
         self.admission = admission
         self._services = services
         self._runs = runs
-        self._tally = tally
+        self._recorder = services.recorder
         self._is_proven = False
 
     async def resolve(self, who: Caller) -> Resolution:
@@ -101,27 +102,26 @@ class SearchRuns:
 
     def new_run(self, who: Caller, catalog: SearchCatalog, call_id: str, context: CallContext | None) -> Run:
         scope = read_scope(who.agent, who.session, who.agent_run, call_id or "-")
-        executor = self.admission.executor(catalog, SearchExecutor)
-        run = Run(new_run_id(), scope, program_environment(catalog, executor), RunMeter(self._tally))
-        run.host_context, run.variables = context or who.context, contextvars.copy_context()
-        run.provider, run.model, run.allow = who.provider, who.model, who.allow
-        return run
+        environment = program_environment(catalog, self.admission.executor(catalog, catalog.unknown))
+        caller, variables = context or who.context or NO_CONTEXT, contextvars.copy_context()
+        origin = Origin(who.provider, who.model, who.allow, (), caller, variables)
+        return Run.started(scope, environment, origin, self._recorder.tally)
 
-    async def execute(self, run: Run, order: CallSpec) -> CallResult:
+    async def execute(self, run: Run, spec: CallSpec) -> CallResult:
         """One structured call; the run's ledger has it whatever becomes of it."""
         if self._runs.is_closed:
             return CallFailed("aborted", "Aborted", "The engine is closed.")
         found: list[CallResult] = []
 
         async def leg() -> CodeModeResult:
-            result = await self._metered(run, order)
+            result = await self._recorded(run, spec)
             found.append(result)
-            meter = run.require_meter()
+            meter = run.active.meter
             if isinstance(result, CallFailed):
-                run.move(RunState.FAILED)
+                run.end(RunState.FAILED)
                 meter.end_leg("nested_tool_failed")
                 return failed("nested_tool_failed", result.message)
-            run.move(RunState.COMPLETED)
+            run.end(RunState.COMPLETED)
             meter.end_leg("completed" if isinstance(result, CallOk) else "waiting")
             return Completed(Raw(b"null"), (), meter.telemetry())
 
@@ -129,31 +129,22 @@ class SearchRuns:
         ended = await self._runs.lead(run, leg())
         if found:
             return found[0]
-        run.require_meter().abort_pending()
+        run.active.meter.abort_pending()
         is_aborted = ended.to_dict().get("code") == "aborted"
         if is_aborted:
             return CallFailed(
-                "aborted", "Aborted", f"The call was cancelled: {run.aborted or 'its caller is gone'}."
+                "aborted", "Aborted", f"The call was cancelled: {run.stop_reason or 'its caller is gone'}."
             )
         return CallFailed("tool_error", "InternalError", "the call failed inside the engine")
 
-    async def _metered(self, run: Run, order: CallSpec) -> CallResult:
-        meter, hub = run.require_meter(), self._services.hub
-        tool_id = "" if order.tool is None else order.tool.id
-        meter.start_call(
-            _CALL_ID, tool=tool_id, name=order.name, method=order.method, bytes_in=order.bytes_in
-        )
-        call = {"call_id": _CALL_ID, "tool": tool_id, "name": order.name}
-        if hub.has_listeners:
-            hub.publish(events.CallStarted(run_id=run.id, at_ms=wall_ms(), method=order.method, **call))
-        began = time.perf_counter()
-        result = await order.work()
-        ms = (time.perf_counter() - began) * 1000
-        meter.finish_call(_CALL_ID, result.status, ms, len(result.json) if isinstance(result, CallOk) else 0)
-        if hub.has_listeners:
-            hub.publish(
-                events.CallFinished(run_id=run.id, at_ms=wall_ms(), status=result.status, ms=ms, **call)
-            )
+    async def _recorded(self, run: Run, spec: CallSpec) -> CallResult:
+        tool_id = "" if spec.tool is None else spec.tool.id
+        work = Work(_CALL_ID, spec.method, clock.wall_ms(), tool=tool_id, name=spec.name, args=spec.given)
+        self._recorder.call_started(run, work)
+        result = await spec.work()
+        data = result.json if isinstance(result, CallOk) else b""
+        settlement = Settlement(_CALL_ID, data, isinstance(result, CallFailed))
+        self._recorder.call_finished(run, work, result.status, settlement)
         return result
 
     async def run_program(
@@ -169,14 +160,12 @@ class SearchRuns:
             )
         except InputRefused as refused:
             return failed(refused.code, str(refused))
-        run.program, run.language = program.program, program.language
-        run.require_meter().record_surface((_PROGRAM.tool,), run.environment.facts, 0)
-        services = replace(self._services, config=limits, work=BridgeWork(limits, self._services, tell))
+        run.set_program(program.program, program.language)
         self._runs.add(run)
-        services.hub.tell_start(
-            run.id, run.scope.session, run.language, run.scope.tool_call.removeprefix("-")
-        )
-        result = await self._runs.lead(run, OneShotLeg(services, run, limits.timeout_ms).start())
+        self._recorder.search_program_started(run, _PROGRAM.tool, run.scope.tool_call.removeprefix("-"))
+        services = replace(self._services, config=limits, work=bridge_work(limits, self._services, tell))
+        leg = Leg(services, run, ONE_SHOT).lead(Start(limits.timeout_ms))
+        result = await self._runs.lead(run, leg)
         if result.to_dict().get("code") == "runtime_unavailable":
             self._is_proven = False  # the next run looks for itself
         return await self.admission.tell_hooks(run, program, result, _PROGRAM)

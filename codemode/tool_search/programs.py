@@ -8,7 +8,7 @@ tools, and what the program does after them. Without a worker there is no run.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 import msgspec
 from codemode_runtime import wire
@@ -16,18 +16,16 @@ from msgspec import Raw
 
 from codemode.config import CodeModeConfig
 from codemode.config.tool_search import ToolSearchConfig
-from codemode.contract.results import CodeModeResult, Failed, WaitReason
-from codemode.executor import CallFailed, Calling, CallResult, Executor, NeedsApproval
-from codemode.failures import Explained
+from codemode.executor import CallFailed, Executor
 from codemode.namespaces import Namespace, NamespaceContext, NamespaceScopes, Registered, namespace_tool
 from codemode.runs.environment import Environment
 from codemode.runs.host_work import HostWork, arguments_of
-from codemode.runs.leg import Leg, Services
+from codemode.runs.leg import Services
+from codemode.runs.opening import LegPolicy
 from codemode.runs.questions import Questions
-from codemode.runs.run import Run, Work
+from codemode.runs.run import Run
 from codemode.tool_search.catalog import SearchCatalog
 from codemode.tool_search.repair import ReadCall, Unreadable, read_bridge_call
-from codemode.workers.worker import Worker
 
 _GLOBAL = "openclaw"
 _FUNCTIONS = ("search", "describe", "call")
@@ -64,69 +62,51 @@ def _scopes() -> NamespaceScopes:
     return NamespaceScopes([Registered(_GLOBAL, namespace)], nobody)
 
 
-class OneShotLeg(Leg):
-    """Where a leg of exec would be suspended, this one fails."""
-
-    async def _until_deliverable(self) -> WaitReason | None:
-        self._services.work.give_back_yields(self._run)  # there is nobody to yield to
-        return await super()._until_deliverable()
-
-    async def _suspend(self, worker: Worker, reason: WaitReason) -> CodeModeResult:  # noqa: ARG002 - a Leg's shape
-        return await self.fail(Explained("timeout", ""))
-
-    async def fail(self, explained: Explained) -> Failed:
-        if explained.code != "timeout":
-            return await super().fail(explained)
-        running = [work.name or work.method for work in self._run.pending.values()]
-        waiting = f" It was waiting for {', '.join(running[:5])}, which was cancelled." if running else ""
-        text = (
-            f"The program had not ended after {self._budget_ms} ms and was ended.{waiting} "
-            "Do less in one program; a tool that takes longer cannot be called like this."
-        )
-        return await super().fail(Explained("timeout", text))
+def _tell_timeout(run: Run, budget_ms: int) -> str:
+    running = [work.name or work.method for work in run.in_flight.pending.values()]
+    waiting = f" It was waiting for {', '.join(running[:5])}, which was cancelled." if running else ""
+    return (
+        f"The program had not ended after {budget_ms} ms and was ended.{waiting} "
+        "Do less in one program; a tool that takes longer cannot be called like this."
+    )
 
 
-class BridgeWork(HostWork):
+# Where a leg of exec would be suspended, this one fails.
+ONE_SHOT = LegPolicy(may_suspend=False, tell_timeout=_tell_timeout)
+
+
+def bridge_work(
+    config: CodeModeConfig, services: Services, tell: Callable[[tuple[str, ...]], None]
+) -> HostWork:
     """Reads `openclaw.tools.*` as `tools.*`; `tell` hears of each repair that took."""
 
-    def __init__(
-        self, config: CodeModeConfig, services: Services, tell: Callable[[tuple[str, ...]], None]
-    ) -> None:
-        # nobody can be asked later about a run that does not wait
-        super().__init__(config, services.hub, services.stored, Questions(lambda _: None, None))
-        self._tell = tell
+    def nobody_asked(*_: object) -> None:
+        """Nobody can be asked later about a run that does not wait."""
 
-    def begin(self, run: Run, message: wire.Call | wire.Yield | wire.Timer | wire.Clear) -> None:
-        if isinstance(message, wire.Call) and message.method == "namespace":
-            message = self._ordinary(run, message)
-        super().begin(run, message)
+    recorder = services.recorder
+    questions = Questions(lambda _: None, nobody_asked, None)
+    translate = partial(_ordinary, tell)
+    return HostWork(config, recorder, services.stored, questions, translate=translate, may_wait=False)
 
-    def _end(self, run: Run, work: Work, calling: Calling, result: CallResult) -> None:
-        """An approval that is not there now is not there: the program cannot be suspended until it is."""
-        if isinstance(result, NeedsApproval):
-            asked = result.approval
-            told = f"{asked.tool} needs an approval that nobody has given: {asked.summary}"
-            result = CallFailed("denied", "ApprovalNeeded", told, {"approval": asked.id})
-        super()._end(run, work, calling, result)
 
-    def _ordinary(self, run: Run, message: wire.Call) -> wire.Call:
-        given = arguments_of(bytes(message.args))
-        if isinstance(given, CallFailed):
-            return message  # refused with the same words when it is started
-        match message.target.removeprefix(_PREFIX):
-            case "search":
-                return wire.Call(message.id, "search", "", message.args)
-            case "describe":
-                read = _read_id(given)
-                target, args = read.id, []
-            case "call":
-                read = _read_call(given, run)
-                target, args = read.id, [read.args]
-            case _:
-                return message  # in no namespace of this run, and refused as such
-        self._tell(read.repairs)
-        method = "call" if message.target.endswith(".call") else "describe"
-        return wire.Call(message.id, method, target, Raw(_encode(args)))
+def _ordinary(tell: Callable[[tuple[str, ...]], None], run: Run, message: wire.Call) -> wire.Call:
+    given = arguments_of(bytes(message.args)) if message.method == "namespace" else None
+    if given is None or isinstance(given, CallFailed):
+        return message  # not a call of the bridge, or refused with the same words when it is started
+    match message.target.removeprefix(_PREFIX):
+        case "search":
+            return wire.Call(message.id, "search", "", message.args)
+        case "describe":
+            read = _read_id(given)
+            target, args = read.id, []
+        case "call":
+            read = _read_call(given, run)
+            target, args = read.id, [read.args]
+        case _:
+            return message  # in no namespace of this run, and refused as such
+    tell(read.repairs)
+    method = "call" if message.target.endswith(".call") else "describe"
+    return wire.Call(message.id, method, target, Raw(_encode(args)))
 
 
 def _read_call(given: list[object], run: Run) -> ReadCall:

@@ -18,7 +18,6 @@ from codemode.contract.inputs import InputRefused, read_scope
 from codemode.runs.admission import Admission
 from codemode.runs.known_runs import KnownRuns
 from codemode.runs.leg import Services
-from codemode.runs.meter import Tally
 from codemode.tool_search.catalog import SearchCatalog
 from codemode.tool_search.directory import directory_of
 from codemode.tool_search.engine_runs import Caller, SearchRuns
@@ -42,12 +41,11 @@ class ToolSearch:
         admission: Admission,
         services: Services,
         runs: KnownRuns,
-        tally: Tally,
     ) -> None:
         """Raises ConfigError."""
         self.config: ToolSearchConfig = load_tool_search(config)
         split_tools((), self.config)  # a group in coreTools that is none is said now
-        self._shop = SearchRuns(engine, admission, services, runs, tally)
+        self._shop = SearchRuns(engine, admission, services, runs)
 
     async def prepare(
         self,

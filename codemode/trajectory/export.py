@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 import msgspec
 from codemode_snapshots import Scope
 
-from codemode.contract.telemetry import CallRecord, CallStatus
+from codemode.contract.telemetry import CallEnd, CallRecord, CallStatus
 from codemode.trajectory.shapes import (
     VERSION,
     Approval,
@@ -21,14 +21,14 @@ from codemode.trajectory.shapes import (
     Suspension,
     Trajectory,
 )
-from codemode.trajectory.stored_trace import ApprovalMark, CallMark, LegMark, Packed, Row, TraceState
+from codemode.trajectory.stored_trace import ApprovalMark, CallMark, LegMark, Packed, TraceState, record_of
 
-# Calls that ended while their run was suspended: id, status, milliseconds, bytes.
-Late = Sequence[tuple[str, CallStatus, float, int]]
 _ENDED = ("completed", "failed", "expired", "aborted")
 
 
-def build(run_id: str, scope: Scope, status: RunStatus, packed: Packed | None, late: Late) -> Trajectory:
+def build(
+    run_id: str, scope: Scope, status: RunStatus, packed: Packed | None, late: Sequence[CallEnd]
+) -> Trajectory:
     """Without a trace only what everybody in the run's scope knows."""
     if packed is None:
         return Trajectory(
@@ -41,7 +41,7 @@ def build(run_id: str, scope: Scope, status: RunStatus, packed: Packed | None, l
     code = last.why if last is not None and last.status == "failed" else ""
     if status in ("expired", "aborted"):
         code = {"expired": "snapshot_expired", "aborted": "aborted"}[status]
-    rows = _rows(packed, late)
+    calls = _calls(packed, late)
     return Trajectory(
         version=VERSION,
         run_id=run_id,
@@ -53,47 +53,35 @@ def build(run_id: str, scope: Scope, status: RunStatus, packed: Packed | None, l
         redaction=state.redaction,
         started_at_ms=state.started_ms,
         ended_at_ms=None if state.ended < 0 else state.started_ms + state.ended,
-        calls=tuple(_control(state, leg, rows, has_ended) for leg in state.legs),
+        calls=tuple(_control(state, leg, calls, has_ended) for leg in state.legs),
         dropped_control_calls=state.dropped_legs,
     )
 
 
-def ledger(packed: Packed | None, late: Late) -> tuple[CallRecord, ...]:
+def ledger(packed: Packed | None, late: Sequence[CallEnd]) -> tuple[CallRecord, ...]:
     """The effects of a run that goes on no more; what had not ended has ended with it."""
     if packed is None:
         return ()
     return tuple(
-        CallRecord(
-            str(row.id),
-            row.tool,
-            row.name,
-            row.method,
-            "aborted" if row.status == "pending" else row.status,
-            row.ms,
-            row.bytes_in,
-            row.bytes_out,
-        )
-        for row in _rows(packed, late)
+        msgspec.structs.replace(call, status="aborted") if call.status == "pending" else call
+        for call in _calls(packed, late)
     )
 
 
-def _rows(packed: Packed, late: Late) -> list[Row]:
-    news = {int(call_id): (status, ms, size) for call_id, status, ms, size in late}
-    return [
-        msgspec.structs.replace(row, status=news[row.id][0], ms=news[row.id][1], bytes_out=news[row.id][2])
-        if row.id in news
-        else row
-        for row in packed.ledger
-    ]
+def _calls(packed: Packed, late: Sequence[CallEnd]) -> list[CallRecord]:
+    """`late` are those that ended while their run was suspended."""
+    news = {end.id: end for end in late}
+    calls = [record_of(row) for row in packed.ledger]
+    return [call.ended(news[call.id]) if call.id in news else call for call in calls]
 
 
-def _control(state: TraceState, leg: LegMark, rows: Iterable[Row], has_ended: bool) -> ControlCall:
+def _control(state: TraceState, leg: LegMark, calls: Iterable[CallRecord], has_ended: bool) -> ControlCall:
     is_exec = leg.number == 0
     is_last = leg is state.legs[-1]
     status = leg.status or ("failed" if has_ended else "running")
     has_value = is_last and status == "completed" and state.value is not None
     language = cast("Literal['javascript', 'typescript']", state.language)
-    calls = [(row, state.calls[row.id]) for row in rows if state.calls[row.id].leg == leg.number]
+    marked = [(call, state.calls[int(call.id)]) for call in calls]
     return ControlCall(
         name="exec" if is_exec else "wait",
         tool_kind="code_mode_exec" if is_exec else "code_mode_wait",
@@ -111,46 +99,46 @@ def _control(state: TraceState, leg: LegMark, rows: Iterable[Row], has_ended: bo
         suspended=Suspension(bytes=leg.snapshot_bytes, capture_us=leg.capture_us)
         if leg.snapshot_bytes
         else None,
-        calls=tuple(_nested(state, row, mark, has_ended) for row, mark in calls),
+        calls=tuple(_nested(state, call, mark, has_ended) for call, mark in marked if mark.leg == leg.number),
         more_calls=leg.more_calls,
     )
 
 
-def _nested(state: TraceState, row: Row, mark: CallMark, has_ended: bool) -> NestedCall:
-    status: CallStatus = "aborted" if row.status == "pending" and has_ended else row.status
+def _nested(state: TraceState, call: CallRecord, mark: CallMark, has_ended: bool) -> NestedCall:
+    status: CallStatus = "aborted" if call.status == "pending" and has_ended else call.status
     return NestedCall(
-        id=str(row.id),
-        tool=row.tool,
+        id=call.id,
+        tool=call.tool,
         # what has no id was named by the program, in words that may be anything
-        name=row.name if row.tool or state.redaction != "shape" else "",
-        method=row.method,
+        name=call.name if call.tool or state.redaction != "shape" else "",
+        method=call.method,
         status=status,
         started_at_ms=state.started_ms + mark.start,
-        ended_at_ms=_ended_at(state, row, mark, status),
-        ms=row.ms,
-        bytes_in=row.bytes_in,
-        bytes_out=row.bytes_out,
-        input=_input(state, row, mark),
-        result=_content(state, f"r{row.id}", mark.result, row.bytes_out) if mark.result else None,
+        ended_at_ms=_ended_at(state, call, mark, status),
+        ms=call.ms,
+        bytes_in=call.bytes_in,
+        bytes_out=call.bytes_out,
+        input=_input(state, call, mark),
+        result=_content(state, f"r{call.id}", mark.result, call.bytes_out) if mark.result else None,
         error=mark.error,
-        approval=_approval(state, state.approvals.get(row.id)),
+        approval=_approval(state, state.approvals.get(int(call.id))),
     )
 
 
-def _ended_at(state: TraceState, row: Row, mark: CallMark, status: CallStatus) -> int | None:
+def _ended_at(state: TraceState, call: CallRecord, mark: CallMark, status: CallStatus) -> int | None:
     if status == "pending":
         return None
-    if row.status == "pending" or (status == "aborted" and not row.ms):  # it ended with its run
+    if call.status == "pending" or (status == "aborted" and not call.ms):  # it ended with its run
         return None if state.ended < 0 else state.started_ms + state.ended
-    return state.started_ms + mark.start + round(row.ms)
+    return state.started_ms + mark.start + round(call.ms)
 
 
-def _input(state: TraceState, row: Row, mark: CallMark) -> Content | None:
+def _input(state: TraceState, call: CallRecord, mark: CallMark) -> Content | None:
     shape: dict[str, Any] = msgspec.json.decode(state.shapes[mark.shape]) if mark.shape >= 0 else {}
-    recorded = state.recorded.get(f"i{row.id}")
+    recorded = state.recorded.get(f"i{call.id}")
     if recorded is not None:
         shape["value"] = msgspec.json.decode(recorded)
-    return shape | {"bytes": row.bytes_in} if shape else None
+    return shape | {"bytes": call.bytes_in} if shape else None
 
 
 def _content(state: TraceState, key: str, kind: str, size: int) -> Content:

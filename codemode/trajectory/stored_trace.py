@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from codemode.contract.telemetry import CallMethod, CallStatus
+from codemode.contract.telemetry import CallMethod, CallRecord, CallStatus
 from codemode.trajectory.shapes import Redaction
 
 
@@ -61,17 +61,8 @@ class TraceState(Struct, array_like=True):
     ended: int = -1
 
 
-class Row(Struct, array_like=True, frozen=True):
-    """A line of the ledger."""
-
-    id: int
-    tool: str
-    name: str
-    method: CallMethod
-    status: CallStatus
-    ms: float
-    bytes_in: int
-    bytes_out: int
+# A line of the ledger: the fields of a CallRecord in their order, its id as a number.
+Row = tuple[int, str, str, CallMethod, CallStatus, float, int, int]
 
 
 class Packed(Struct, array_like=True):
@@ -79,3 +70,13 @@ class Packed(Struct, array_like=True):
 
     state: TraceState
     ledger: list[Row]
+
+
+def row_of(call: CallRecord) -> Row:
+    return (
+        int(call.id), call.tool, call.name, call.method, call.status, call.ms, call.bytes_in, call.bytes_out
+    )  # fmt: skip
+
+
+def record_of(row: Row) -> CallRecord:
+    return CallRecord(str(row[0]), *row[1:])

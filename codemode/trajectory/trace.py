@@ -2,13 +2,12 @@
 
 Small, because it is stored with every snapshot: what the ledger knows is not said again, times are offsets,
 equal shapes are kept once, and there is a bound on everything. While its run is suspended a trace is packed,
-and what happens then is noted when it is unpacked. Each note is also a line of the debug log.
+and what happens then is noted when it is unpacked. The recorder (runs/recorder.py) says what happened, and
+when.
 """
 
 from __future__ import annotations
 
-import logging
-import time
 import zlib
 from collections.abc import Callable, Sequence
 
@@ -17,13 +16,8 @@ from msgspec import Struct
 
 from codemode.contract.results import Completed, Failed, Output, Waiting
 from codemode.contract.telemetry import CallRecord, utf8_bytes
-from codemode.trajectory.debug_log import note
-from codemode.trajectory.recording import PartKind, Recording, shape_of, type_of
-from codemode.trajectory.stored_trace import ApprovalMark, CallMark, LegMark, Packed, Row, TraceState
-
-_run_log = logging.getLogger("codemode.run")
-_call_log = logging.getLogger("codemode.calls")
-_snapshot_log = logging.getLogger("codemode.snapshots")
+from codemode.trajectory.recording import Content, PartKind, Recording, shape_of, type_of
+from codemode.trajectory.stored_trace import ApprovalMark, CallMark, LegMark, Packed, TraceState, row_of
 
 MAX_LEGS = 256
 MAX_CALLS = 2000
@@ -58,19 +52,16 @@ class Trace:
 
     # ---- notes ---------------------------------------------------------------------------------------------
 
-    def start(self, program: str, language: str, tools: int) -> None:
-        size = utf8_bytes(program)
-        self._state = TraceState(_now(), language, size)
+    def start(self, program: str, language: str, at_ms: int) -> None:
+        self._state = TraceState(at_ms, language, utf8_bytes(program))
         _record(self._state, "p", self._take("program", "", lambda: msgspec.json.encode(program)))
-        note(_run_log, "run_started", self._run_id, language=language, bytes=size, tools=tools)
 
-    def begin_leg(self, tool_call: str) -> None:
-        now, tool_call = _now(), "" if tool_call == "-" else tool_call
+    def begin_leg(self, tool_call: str, at_ms: int) -> None:
         self._suspended_for = ""
 
         def begin(state: TraceState) -> None:
             number = state.legs[-1].number + 1 if state.legs else 0
-            state.legs.append(LegMark(number, now - state.started_ms, tool_call=tool_call))
+            state.legs.append(LegMark(number, at_ms - state.started_ms, tool_call=tool_call))
             if self._recording.keeps_values:
                 state.redaction = self._recording.redaction
             if len(state.legs) > MAX_LEGS:
@@ -78,16 +69,12 @@ class Trace:
 
         self._note(begin)
 
-    def lease(self, pid: int | None) -> None:
-        note(_run_log, "leg_started", self._run_id, worker=pid)
-
     def restore(self, restore_us: int) -> None:
         self._note(lambda state: setattr(state.legs[-1], "restore_us", restore_us))
-        note(_snapshot_log, "restored", self._run_id, us=restore_us)
 
-    def suspend(self, reason: str, output: Sequence[Output], size: int, capture_us: int) -> None:
+    def suspend(self, reason: str, output: Sequence[Output], size: int, capture_us: int, at_ms: int) -> None:
         """Before the run is frozen, so that a snapshot knows how the leg that took it ended."""
-        end = self._ending("waiting", reason, output, _now())
+        end = self._ending("waiting", reason, output, at_ms)
         self._suspended_for = reason
 
         def suspend(state: TraceState) -> None:
@@ -95,45 +82,37 @@ class Trace:
             end(state)
 
         self._note(suspend)
-        note(_snapshot_log, "taken", self._run_id, bytes=size, us=capture_us)
 
     def end_leg(self, result: Completed | Waiting | Failed, at_ms: int) -> None:
-        why = ""
+        why = why_of(result)
         value: tuple[str, int] | None = None
         taken: bytes | None = None
-        match result:
-            case Waiting(reason=reason):
-                why = reason
-            case Failed(code=code):
-                why = code
-            case Completed(raw_value=raw):
-                value, taken = (type_of(raw), len(raw)), self._take("value", "", lambda: bytes(raw))
-        is_noted = why != "" and why == self._suspended_for  # a suspended run holds no more than it must
-        if not is_noted:
-            end = self._ending(result.status, why, result.output, at_ms)
+        if isinstance(result, Completed):
+            raw = result.raw_value
+            value, taken = (type_of(raw), len(raw)), self._take("value", "", lambda: bytes(raw))
+        if why != "" and why == self._suspended_for:
+            return  # noted before it was frozen: a suspended run holds no more than it must
+        end = self._ending(result.status, why, result.output, at_ms)
 
-            def finish(state: TraceState) -> None:
-                end(state)
-                state.value = value
-                _record(state, "v", taken)
+        def finish(state: TraceState) -> None:
+            end(state)
+            state.value = value
+            _record(state, "v", taken)
 
-            self._note(finish)
-        calls = len(result.telemetry.calls)
-        note(_run_log, "leg_ended", self._run_id, status=result.status, why=why, calls=calls)
+        self._note(finish)
 
-    def end(self, status: str, at_ms: int) -> None:
-        """The run is over; told again, the first time counts."""
+    def end(self, at_ms: int) -> None:
+        """The run is over; of several calls the first counts."""
 
         def end(state: TraceState) -> None:
             if state.ended < 0:
                 state.ended = at_ms - state.started_ms
 
         self._note(end)
-        note(_run_log, "run_ended", self._run_id, status=status)
 
-    def begin_call(self, call_id: int, tool: str, args: bytes) -> None:
-        """`args` is the guest's JSON array of arguments."""
-        now, given = _now(), _first(args)
+    def begin_call(self, call_id: int, tool: str, args: bytes, at_ms: int) -> Content | None:
+        """`args` is the guest's JSON array of arguments. Answers the shape of the first."""
+        given = _first(args)
         shape = shape_of(given) if given else None
         taken = self._take("input", tool, lambda: given) if given else None
 
@@ -143,13 +122,14 @@ class Trace:
                 leg.more_calls += 1
                 return
             known = _intern(state.shapes, shape)
-            state.calls[call_id] = CallMark(now - state.started_ms, leg.number, known)
+            state.calls[call_id] = CallMark(at_ms - state.started_ms, leg.number, known)
             _record(state, f"i{call_id}", taken)
 
         self._note(begin)
-        note(_call_log, "call_started", self._run_id, call=call_id, tool=tool, input=shape)
+        return shape
 
-    def finish_call(self, call_id: int, tool: str, status: str, data: bytes, rejected: bool) -> None:
+    def finish_call(self, call_id: int, tool: str, data: bytes, rejected: bool) -> str:
+        """Answers the code of a failure, as the program will see it."""
         code, kind = (_code_of(data), "") if rejected else ("", type_of(data))
         taken = None if rejected else self._take("result", tool, lambda: data)
 
@@ -160,28 +140,22 @@ class Trace:
                 _record(state, f"r{call_id}", taken)
 
         self._note(finish)
-        note(
-            _call_log, "call_ended", self._run_id,
-            call=call_id, tool=tool, status=status, code=code, bytes=len(data),
-        )  # fmt: skip
+        return code
 
-    def ask(self, call_id: int, approval_id: str) -> None:
-        now = _now()
+    def ask(self, call_id: int, approval_id: str, at_ms: int) -> None:
         self._note(
-            lambda state: state.approvals.update({call_id: ApprovalMark(approval_id, now - state.started_ms)})
+            lambda state: state.approvals.update(
+                {call_id: ApprovalMark(approval_id, at_ms - state.started_ms)}
+            )
         )
-        note(_call_log, "approval_asked", self._run_id, call=call_id, approval=approval_id)
 
-    def decide(self, call_id: int, approved: bool) -> None:
-        now = _now()
-
+    def decide(self, call_id: int, approved: bool, at_ms: int) -> None:
         def decide(state: TraceState) -> None:
             mark = state.approvals.get(call_id)
             if mark is not None:
-                mark.approved, mark.decided = approved, now - state.started_ms
+                mark.approved, mark.decided = approved, at_ms - state.started_ms
 
         self._note(decide)
-        note(_call_log, "approval_decided", self._run_id, call=call_id, approved=approved)
 
     # ---- keeping -------------------------------------------------------------------------------------------
 
@@ -233,11 +207,7 @@ class Trace:
             self._late = ()
 
     def _record_of(self, state: TraceState, calls: Sequence[CallRecord]) -> Packed:
-        kept = [call for call in calls if int(call.id) in state.calls]
-        return Packed(
-            state,
-            [Row(int(c.id), c.tool, c.name, c.method, c.status, c.ms, c.bytes_in, c.bytes_out) for c in kept],
-        )
+        return Packed(state, [row_of(call) for call in calls if int(call.id) in state.calls])
 
     def _ending(
         self, status: str, why: str, output: Sequence[Output], at_ms: int
@@ -259,6 +229,17 @@ class Trace:
 
     def _take(self, kind: PartKind, tool: str, data: Callable[[], bytes]) -> bytes | None:
         return self._recording.take(kind, tool, data()) if self._recording.keeps_values else None
+
+
+def why_of(result: Completed | Waiting | Failed) -> str:
+    """The reason of a waiting result, the code of a failed one."""
+    match result:
+        case Waiting(reason=reason):
+            return reason
+        case Failed(code=code):
+            return code
+        case Completed():
+            return ""
 
 
 def _record(state: TraceState, key: str, data: bytes | None) -> None:
@@ -306,10 +287,6 @@ def _code_of(data: bytes) -> str:
 
 def _json(item: Output) -> bytes:
     return bytes(item.raw_value) if item.type == "json" else msgspec.json.encode(item.text)
-
-
-def _now() -> int:
-    return int(time.time() * 1000)
 
 
 def _deflate(data: bytes) -> bytes:

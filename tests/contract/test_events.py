@@ -11,16 +11,15 @@ from codemode.contract.events import (
     CallFinished,
     CallStarted,
     Event,
-    EventHub,
     Finished,
     LimitHit,
     OutputAdded,
     Resumed,
     Started,
-    Subscription,
     Suspended,
 )
 from codemode.contract.results import JsonOutput, TextOutput
+from codemode.runs.event_hub import EventHub, Subscription
 
 
 def output(run_id: str, text: str) -> OutputAdded:

@@ -9,7 +9,14 @@ import pytest
 
 from codemode.catalog import Catalog as ToolCatalog
 from codemode.config import load_config
-from codemode.contract.telemetry import CallRecord, CatalogFacts, SnapshotCost, estimate_tokens_saved, redact
+from codemode.contract.telemetry import (
+    CallEnd,
+    CallRecord,
+    CatalogFacts,
+    SnapshotCost,
+    estimate_tokens_saved,
+    redact,
+)
 from codemode.executor import Executor
 from codemode.runs.environment import Environment
 from codemode.runs.meter import RunMeter, Tally
@@ -25,7 +32,7 @@ def test_the_ledger_lists_calls_in_the_order_they_were_made() -> None:
     meter = RunMeter(Tally())
     call(meter, "1")
     call(meter, "2", "plugin:mail:send")
-    meter.finish_call("2", "error", 2.00049, 7)
+    meter.finish_call(CallEnd("2", "error", 2.00049, 7))
     assert meter.telemetry().calls == (
         CallRecord("1", "openclaw:core:echo", "echo", "call", "pending", 0, 10, 0),
         CallRecord("2", "plugin:mail:send", "send", "call", "error", 2.0, 10, 7),
@@ -46,7 +53,7 @@ def test_a_run_goes_on_counting_after_it_was_stored_and_the_engine_counts_once()
     resumed = RunMeter.resume(engine, meter.encode())
     resumed.begin_leg("wait")
     resumed.see_snapshot("restored", bytes=2900, us=120)
-    resumed.finish_call("1", "ok", 1500, 5)
+    resumed.finish_call(CallEnd("1", "ok", 1500, 5))
     resumed.spend("run", 250)
     resumed.end_leg("completed")
 

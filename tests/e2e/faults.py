@@ -10,7 +10,6 @@ import asyncio
 import os
 import resource
 import sqlite3
-import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from codemode import Engine, Tool, tool
+from codemode import Engine, Tool, clock, tool
 from tests.conftest import descendants
 
 
@@ -63,9 +62,9 @@ class Clock:
     """The wall clock, moved; the monotonic one goes on as it does in production."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self._real = time.time
+        self._real = clock.seconds
         self.ahead = 0.0
-        patch.setattr(time, "time", lambda: self._real() + self.ahead)
+        patch.setattr(clock, "seconds", lambda: self._real() + self.ahead)
 
 
 def workers_of(engine: Engine) -> list[int]:

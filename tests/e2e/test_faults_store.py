@@ -125,7 +125,7 @@ def test_a_result_too_large_for_the_store_does_not_cost_the_run_that_waits_for_i
         async def large() -> str:
             """Answers as soon as its run is frozen."""
             runs = made._runs  # pyright: ignore[reportPrivateUsage] - a moment that nobody else can see
-            await until(lambda: any(found.is_frozen for found in runs.all()))
+            await until(lambda: any(found.is_suspended for found in runs.all()))
             return "x" * 200_000
 
         settings = {"maxStoreBytes": 100_000}

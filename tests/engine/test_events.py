@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from codemode import Engine
-from codemode.contract.events import CAPACITY, Event, Subscription
+from codemode.contract.events import Event
+from codemode.runs.event_hub import CAPACITY, Subscription
 from tests.harness.engine import Desk, engine, failure_of, run, value_of, waiting
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")

@@ -22,7 +22,8 @@ from codemode_runtime.frames import HEADER_BYTES, LARGE_TAIL, FrameReader, Frame
 from codemode_runtime.shapes import Stop
 from msgspec import Raw
 
-from codemode import Completed, Engine, workers
+from codemode import Completed, Engine
+from codemode.workers import worker
 from tests.fuzz.mutation import change_bytes, change_json, encode_json, rubbish
 from tests.fuzz.program_fuzzer import CONFIG, check_shape
 from tests.fuzz.runner import Subject
@@ -224,7 +225,7 @@ def rogue_workers() -> Generator[Subject]:
         supervisor.settings = replace(supervisor.settings, entry=ROGUE, grace_ms=20)
         loop.run(engine.start())
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(workers, "_PATIENCE_SECONDS", 1.0)  # or half a frame would take thirty
+            patch.setattr(worker, "_PATIENCE_SECONDS", 1.0)  # or half a frame would take thirty
             try:
                 yield RogueWorkers(loop, engine)
             finally:

@@ -196,7 +196,7 @@ def test_no_path_and_no_traceback_of_the_host_crosses() -> None:
             )
             assert found[0] == "ValueError"
             assert found[3] is True
-            assert found[1] == "cannot read …/test_engine_nested.py"
+            assert found[1] == "cannot read …/test_nested.py"
             assert "Traceback" not in "".join(map(str, found))
             assert __file__ not in "".join(map(str, found))
 

@@ -15,7 +15,7 @@ import sys
 import pytest
 
 from codemode import ToolError, tool
-from codemode.trajectory import Recording, Trace
+from codemode.trajectory.debug_log import note
 from tests.harness.engine import Desk, engine, failure_of, value_of, waiting
 
 SECRET = "hunter2-hunter2"
@@ -97,8 +97,8 @@ def test_without_the_variable_nothing_is_printed(variables: dict[str, str]) -> N
 
 def test_a_line_is_one_line_whatever_a_program_calls_its_tools(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "codemode.calls")
-    trace = Trace("run_1", Recording())
-    trace.begin_call(1, "a\nFAKE codemode.run run_ended\x1b[2J" + "x" * 9999, b"[]")
+    name = "a\nFAKE codemode.run run_ended\x1b[2J" + "x" * 9999
+    note(logging.getLogger("codemode.calls"), "call_started", "run_1", call=1, tool=name)
     (record,) = caplog.records
     assert record.getMessage().isprintable()
     assert len(record.getMessage()) < 400
@@ -106,8 +106,8 @@ def test_a_line_is_one_line_whatever_a_program_calls_its_tools(caplog: pytest.Lo
 
 def test_a_record_carries_its_facts_as_data(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "codemode.calls")
-    trace = Trace("run_1", Recording())
-    trace.finish_call(3, "openclaw:core:echo", "ok", b'{"a":1}', rejected=False)
+    facts = {"call": 3, "tool": "openclaw:core:echo", "status": "ok", "code": "", "bytes": 7}
+    note(logging.getLogger("codemode.calls"), "call_ended", "run_1", **facts)
     (record,) = caplog.records
     assert vars(record)["codemode"] == {
         "event": "call_ended",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import time
 from typing import TYPE_CHECKING, Any
 
+from codemode import clock
 from codemode.cli.commands.run import add_result_arguments
 from codemode.cli.commands.wait import require_store
 from codemode.cli.engine_options import add_engine_arguments, add_scope_arguments
@@ -93,8 +93,8 @@ async def _list(engine: Engine, screen: Any, options: argparse.Namespace) -> int
         cells = (
             fit(found["runId"], widest),
             fit(found["state"], 7),
-            fit(_span(time.time() * 1000 - found["createdAtMs"]), 9),
-            fit(_span(found["expiresAtMs"] - time.time() * 1000), 10),
+            fit(_span(clock.wall_ms() - found["createdAtMs"]), 9),
+            fit(_span(found["expiresAtMs"] - clock.wall_ms()), 10),
             f"{found['bytes']:8}",
             fit(f"{found['agent']}/{found['session']}", 40).rstrip(),
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from codemode import clock
 from codemode.cli.terminal.screen import Colour, Screen
 from codemode.trajectory.escape import fit
 from codemode.trajectory.tree import draw_run
@@ -41,7 +42,7 @@ class LiveTree:
             self._screen.clear()
             return
         width = self._screen.width - 1  # a full line would wrap on some terminals
-        now = None if is_over else int(time.time() * 1000)
+        now = None if is_over else clock.wall_ms()
         rows = draw_run(run, width, now).split("\n")
         rows += [] if is_over else [fit(f"   {text}", width).rstrip() for text in self.updates.values()]
         rows = [fit(row, width).rstrip() for row in _cut(rows, self._most_rows())]

@@ -7,8 +7,9 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from codemode.contract.events import CallFinished, CallStarted, Event, Started, Subscription
+from codemode.contract.events import CallFinished, CallStarted, Event, Started
 from codemode.engine import Engine
+from codemode.runs.event_hub import Subscription
 
 if TYPE_CHECKING:  # loaded when it is served
     from mcp.server.context import ServerRequestContext

@@ -1,0 +1,97 @@
+"""Hands events to listeners. The engine publishes and goes on: a listener that is too slow loses its oldest
+events, and can see how many.
+
+The hub starts no task and holds listeners weakly: an iterator that nobody holds any more is gone by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from weakref import WeakSet
+
+from codemode.contract.events import Event, Finished
+
+CAPACITY = 1024  # events a listener may be behind
+
+
+class Subscription:
+    """An asynchronous iterator over events, for one reader. It ends with its run or with the hub."""
+
+    def __init__(self, run_id: str | None, capacity: int) -> None:
+        self.run_id = run_id
+        self.dropped = 0
+        self._capacity = capacity
+        self._events: deque[Event] = deque()
+        self._waiter: asyncio.Future[None] | None = None
+        self._is_closed = False
+
+    def __aiter__(self) -> Subscription:
+        return self
+
+    async def __anext__(self) -> Event:
+        while not self._events:
+            if self._is_closed:
+                raise StopAsyncIteration
+            assert self._waiter is None, "one reader per subscription"
+            self._waiter = asyncio.get_running_loop().create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+        return self._events.popleft()
+
+    def close(self) -> None:
+        """Events that are there already can still be read."""
+        self._is_closed = True
+        self._wake()
+
+    def put(self, event: Event) -> None:
+        """For the hub."""
+        if self._is_closed or self.run_id not in (None, event.run_id):
+            return
+        if len(self._events) == self._capacity:
+            self._events.popleft()
+            self.dropped += 1
+        self._events.append(event)
+        if self.run_id is not None and isinstance(event, Finished):
+            self._is_closed = True
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+
+class EventHub:
+    """To be used from the engine's event loop only."""
+
+    def __init__(self, capacity: int = CAPACITY) -> None:
+        self._capacity = capacity
+        self._listeners: WeakSet[Subscription] = WeakSet()
+        self._is_closed = False
+
+    @property
+    def has_listeners(self) -> bool:
+        """Whether making an event is worth it."""
+        return bool(self._listeners)
+
+    def subscribe(self, run_id: str | None = None) -> Subscription:
+        """From now on; without a run, to all of them."""
+        listener = Subscription(run_id, self._capacity)
+        if self._is_closed:
+            listener.close()
+        else:
+            self._listeners.add(listener)
+        return listener
+
+    def publish(self, event: Event) -> None:
+        """Never waits and never fails."""
+        for listener in list(self._listeners):
+            listener.put(event)
+
+    def close(self) -> None:
+        self._is_closed = True
+        for listener in list(self._listeners):
+            listener.close()
+        self._listeners.clear()

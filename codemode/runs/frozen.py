@@ -1,0 +1,55 @@
+"""The state of a run in its snapshot: everything that must survive a suspension, as bytes and back.
+
+The delta holds the program's own memory; this is what the host knows beside it. Only bytes out of an envelope
+of ours are decoded here: they were authenticated before.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+import msgspec
+from codemode_runtime.shapes import Settlement
+
+from codemode.config import Language
+from codemode.contract.telemetry import CallRecord
+from codemode.runs.in_flight import Work
+from codemode.runs.meter import RunMeter, Tally
+from codemode.trajectory import TraceState
+
+
+class Memory(msgspec.Struct, array_like=True):
+    """Stored as an array: new fields go at the end, with a default."""
+
+    program: str
+    language: Language
+    exact_positions: bool
+    returned: bool
+    meter: bytes
+    pending: list[Work]
+    settled: list[tuple[int, bool, bytes]]  # happened before the capture, not yet delivered
+    trace: TraceState | None = None
+    # under which policy, and for whom, its tools run; a restart must not change either
+    provider: str | None = None
+    model: str | None = None
+    caller: tuple[str, str, str, str] = ("", "", "", "")  # session key, sender, channel, sandbox
+    allow: tuple[str, ...] | None = None
+
+    def settlements(self) -> list[Settlement]:
+        return [Settlement(id, json, rejected) for id, rejected, json in self.settled]
+
+    def calls(self) -> tuple[CallRecord, ...]:
+        """The ledger, without going on with the run."""
+        return RunMeter.resume(Tally(), self.meter).calls
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Memory)
+
+
+def encode_memory(memory: Memory) -> bytes:
+    return zlib.compress(_encoder.encode(memory), 6)
+
+
+def decode_memory(state: bytes) -> Memory:
+    return _decoder.decode(zlib.decompress(state))

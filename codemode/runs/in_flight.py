@@ -1,0 +1,198 @@
+"""The host work of one run: what is pending, what runs for it, and what has settled and is not delivered.
+
+Belongs to its run and is small while nothing is under way. Starting work and ending it is host_work.py's;
+here it is only held, counted, waited for and stopped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Literal
+
+import msgspec
+from codemode_runtime.shapes import Settlement
+
+from codemode import clock
+from codemode.contract.results import PendingApproval, PendingCall
+from codemode.executor import ApprovalRequest, Calling, join
+from codemode.tools import Tool
+
+WorkMethod = Literal["call", "search", "describe", "namespace", "mcp", "timer", "yield"]
+_CALLS = ("call", "search", "describe", "namespace", "mcp")
+
+
+class Work(msgspec.Struct, omit_defaults=True):
+    """One thing the host will settle. `args` is the guest's JSON array of arguments."""
+
+    id: int
+    method: WorkMethod
+    since_ms: int
+    target: str = ""
+    tool: str = ""  # catalog id
+    name: str = ""
+    args: bytes = b""
+    idempotent: bool = False
+    due_ms: int = 0
+    approval: ApprovalRequest | None = None
+
+    @property
+    def is_call(self) -> bool:
+        """Timers and yields are not: they are in no ledger."""
+        return self.method in _CALLS
+
+    def identify(self, tool: Tool | None) -> None:
+        """Notes which tool is called; where there is none, what the program called it."""
+        if tool is None:
+            self.name = self.target[:200]
+        else:
+            self.tool, self.name, self.idempotent = tool.id, tool.name, tool.hints.idempotent
+
+    def ask(self, approval: ApprovalRequest) -> None:
+        self.approval = approval
+
+    def is_asking(self, approval_id: str) -> bool:
+        return self.approval is not None and self.approval.id == approval_id
+
+    def take_approval(self) -> ApprovalRequest | None:
+        """Takes the question off the call, so that nobody else decides it."""
+        approval, self.approval = self.approval, None
+        return approval
+
+    def for_snapshot(self) -> Work:
+        """Arguments are only needed where the call may have to be started, or started again."""
+        if self.idempotent or self.approval is not None:
+            return self
+        return msgspec.structs.replace(self, args=b"")
+
+
+class InFlight:
+    """All of one run. `tasks` are what is not a call: searches, recordings."""
+
+    __slots__ = ("_waiter", "calls", "pending", "settled", "tasks", "timers")
+
+    def __init__(self) -> None:
+        self.pending: dict[int, Work] = {}
+        self.settled: list[Settlement] = []  # in the order they happened
+        self.calls: list[Calling] = []  # under way; few at once
+        self.tasks: dict[int, asyncio.Task[None]] = {}
+        self.timers: dict[int, asyncio.TimerHandle] = {}
+        self._waiter: asyncio.Future[None] | None = None
+
+    # ---- what there is -------------------------------------------------------------------------------------
+
+    @property
+    def count_of_calls(self) -> int:
+        return sum(1 for work in self.pending.values() if work.is_call)
+
+    @property
+    def has_approval(self) -> bool:
+        return any(work.approval is not None for work in self.pending.values())
+
+    @property
+    def has_yield(self) -> bool:
+        return any(work.method == "yield" for work in self.pending.values())
+
+    def asking(self, approval_id: str) -> Work | None:
+        return next((work for work in self.pending.values() if work.is_asking(approval_id)), None)
+
+    def describe(self) -> tuple[PendingCall, ...]:
+        return tuple(
+            PendingCall(
+                str(work.id),
+                "call" if work.method == "mcp" else work.method,
+                int(clock.elapsed_ms(work.since_ms)),
+                work.tool or None,
+                PendingApproval(work.approval.id, work.approval.summary) if work.approval else None,
+            )
+            for work in self.pending.values()
+        )
+
+    # ---- how it changes ------------------------------------------------------------------------------------
+
+    def add(self, work: Work) -> None:
+        self.pending[work.id] = work
+
+    def clear(self, work_id: int) -> None:
+        """The program wants it no more: a timer."""
+        self.pending.pop(work_id, None)
+        timer = self.timers.pop(work_id, None)
+        if timer is not None:
+            timer.cancel()
+
+    def take_pending(self) -> list[Work]:
+        """All of it; what settles later finds nothing to settle."""
+        pending, self.pending = self.pending, {}
+        return list(pending.values())
+
+    def load(self, pending: list[Work], settled: list[Settlement]) -> None:
+        """What a snapshot of another engine had."""
+        self.settled.extend(settled)
+        self.pending = {work.id: work for work in pending}
+
+    def settle(self, settlement: Settlement) -> Work | None:
+        """Queues it for the next delivery. None if it was settled before, or cleared by the program."""
+        work = self.pending.pop(settlement.id, None)
+        if work is not None:
+            self.settled.append(settlement)
+            self.wake()
+        return work
+
+    def take_settled(self) -> list[Settlement]:
+        ready, self.settled = self.settled, []
+        return ready
+
+    # ---- waiting for it ------------------------------------------------------------------------------------
+
+    def wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def news(self, until: float) -> bool:
+        """Waits until something settles or asks for approval; False if the deadline came first.
+
+        The caller sets the alarm with `alarm_at` first: one alarm serves all the waits of a leg.
+        """
+        loop = asyncio.get_running_loop()
+        if loop.time() >= until:
+            return False
+        waiter = self._waiter = loop.create_future()
+        try:
+            await waiter
+        finally:
+            self._waiter = None
+        return bool(self.settled) or loop.time() < until
+
+    @contextmanager
+    def alarm_at(self, until: float) -> Generator[None]:
+        alarm = asyncio.get_running_loop().call_at(until, self.wake)
+        try:
+            yield
+        finally:
+            alarm.cancel()
+
+    # ---- ending it -----------------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Cancels what is under way, without waiting for it."""
+        for timer in self.timers.values():
+            timer.cancel()
+        self.timers.clear()
+        for call in self.calls:
+            call.stop()
+        for task in self.tasks.values():
+            if not task.cancelling():  # a second cancel would cut the first one's clean-up short
+                task.cancel()
+
+    async def cancel(self) -> None:
+        """The same, and returns when it has stopped."""
+        self.stop()
+        calls, running = list(self.calls), list(self.tasks.values())
+        if running:
+            await asyncio.wait(running)
+        if calls:
+            await join(calls)
+        self.tasks.clear()
+        self.calls.clear()
+        self.pending.clear()

@@ -1,0 +1,120 @@
+"""The phases of a run, which may follow which, and what a run holds in each. Data; run.py changes it.
+
+Running     a leg works on it: its program, ledger and output are in memory (`Active`)
+Suspended   it is in its snapshot; here are only the calls that go on for it
+Adoptable   it is in the store, left by another engine: nothing of it is here, or it was just opened
+Ended       how it ended; nothing follows
+"""
+
+from __future__ import annotations
+
+import contextvars
+import enum
+from dataclasses import dataclass
+
+from codemode_runtime.shapes import Settlement
+
+from codemode.config import Language
+from codemode.contract.results import Output
+from codemode.runs.meter import RunMeter
+from codemode.tools import CallContext, Tool
+
+
+class RunState(enum.StrEnum):
+    """The phases as results, statistics and trajectories call them."""
+
+    RUNNING = "running"
+    WAITING = "waiting"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    EXPIRED = "expired"
+    ABORTED = "aborted"
+
+
+@dataclass(slots=True)
+class Running:
+    pass
+
+
+@dataclass(slots=True)
+class Suspended:
+    """`is_stored` is False while its snapshot is being written. Tuples, because most suspended runs have none
+    of these and there may be thousands of them."""
+
+    exact_positions: bool
+    is_stored: bool = False
+    stored_bytes: int = 0
+    idle_waits: int = 0  # in which nothing settled
+    unrecorded: tuple[Settlement, ...] = ()  # settled since, and not yet in a durable store
+
+
+@dataclass(slots=True)
+class Adoptable:
+    pass
+
+
+@dataclass(slots=True)
+class Ended:
+    how: RunState
+
+
+Phase = Running | Suspended | Adoptable | Ended
+
+STATES = {Running: RunState.RUNNING, Suspended: RunState.WAITING, Adoptable: RunState.WAITING}
+NEXT: dict[type[Phase], tuple[type[Phase], ...]] = {
+    Running: (Suspended, Ended),
+    Suspended: (Running, Adoptable, Ended),
+    Adoptable: (Running, Suspended, Ended),
+    Ended: (),
+}
+_LEFT_ENDS = (RunState.FAILED, RunState.EXPIRED, RunState.ABORTED)
+ENDS: dict[type[Phase], tuple[RunState, ...]] = {
+    Running: (RunState.COMPLETED, RunState.FAILED, RunState.ABORTED),
+    Suspended: _LEFT_ENDS,
+    Adoptable: _LEFT_ENDS,
+    Ended: (),
+}
+
+
+class Active:
+    """What a leg works with; a suspended run has all of it in its snapshot."""
+
+    __slots__ = ("exact_positions", "language", "meter", "output", "program", "returned")
+
+    def __init__(self, program: str, language: Language, meter: RunMeter) -> None:
+        self.program = program
+        self.language: Language = language
+        self.meter = meter
+        self.exact_positions = True
+        self.returned = False
+        self.output: list[Output] = []  # new since the last result
+
+    def take_output(self) -> tuple[Output, ...]:
+        taken, self.output = tuple(self.output), []
+        return taken
+
+    def put_back_output(self, output: tuple[Output, ...]) -> None:
+        self.output[:0] = output
+
+    def note_idle(self, returned: bool) -> None:
+        self.returned = returned
+
+    def note_positions(self, exact: bool) -> None:
+        """Whether lines and columns are those of the model's own text: not where it had to be reprinted."""
+        self.exact_positions = exact
+
+
+NO_CONTEXT = CallContext()  # of a host that said nothing about its caller
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Under which policy, and for whom, a run's tools run. Most of it is in the snapshot too: a restart must
+    not change it. `tools` are the run's own, which cannot be stored."""
+
+    provider: str | None = None
+    model: str | None = None
+    allow: tuple[str, ...] | None = None  # the run's own allowlist, below the policy
+    tools: tuple[Tool, ...] = ()
+    context: CallContext = NO_CONTEXT
+    variables: contextvars.Context | None = None  # of the task that started it

@@ -1,0 +1,281 @@
+"""What happens in runs, told once: the recorder passes it on to everybody who keeps it.
+
+    meter       the ledger and the counts, in every result and in `engine.stats()`
+    trace       the trajectory of the run
+    event hub   listeners of `engine.events()`
+    audit       the host's own handler, one event for each call
+    debug log   lines with identifiers, codes, sizes and shapes
+
+One per engine. The parts of runs/ say here what they did; nobody else writes to those five. Nothing here can
+fail a run.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from codemode_runtime import wire
+from codemode_runtime.shapes import Settlement
+
+from codemode import clock
+from codemode.contract import events
+from codemode.contract.error_codes import ErrorCode
+from codemode.contract.results import CodeModeResult, JsonOutput, Output, TextOutput, WaitReason
+from codemode.contract.telemetry import CallEnd, CallMethod, CallStatus, LossyValue, Telemetry, utf8_bytes
+from codemode.executor import ApprovalRequest, Audit, AuditEvent, CallUpdate
+from codemode.executor.audit import tell_audit
+from codemode.runs.event_hub import EventHub
+from codemode.runs.in_flight import Work
+from codemode.runs.meter import CAPS, RunMeter, Tally
+from codemode.runs.run import Run
+from codemode.runs.trajectory_archive import TrajectoryArchive
+from codemode.trajectory.debug_log import note
+from codemode.trajectory.trace import why_of
+
+_run_log = logging.getLogger("codemode.run")
+_call_log = logging.getLogger("codemode.calls")
+_snapshot_log = logging.getLogger("codemode.snapshots")
+_METHODS: dict[str, CallMethod] = {"search": "search", "describe": "describe", "namespace": "namespace"}
+
+
+class Recorder:
+    """Made with the engine, and told by everything that works on its runs."""
+
+    def __init__(self, tally: Tally, hub: EventHub, archive: TrajectoryArchive, audit: Audit | None) -> None:
+        self.tally = tally
+        self.hub = hub
+        self.archive = archive
+        self._audit = audit
+
+    # ---- runs and legs -------------------------------------------------------------------------------------
+
+    def refused(self, code: ErrorCode) -> None:
+        """A call of exec or wait that came to no run."""
+        self.tally.add("results", code)
+
+    def exec_started(self, run: Run, tool_call: str) -> None:
+        """`tool_call` is the id of the model's call, empty where it has none."""
+        active, environment, at_ms = run.active, run.environment, clock.wall_ms()
+        active.meter.record_surface(("exec", "wait"), environment.facts, environment.tokens_saved)
+        active.meter.begin_leg("exec")
+        run.set_trace(self.archive.new_trace(run.id))
+        run.trace.start(active.program, active.language, at_ms)
+        run.trace.begin_leg(tool_call, at_ms)
+        size, tools = utf8_bytes(active.program), len(environment.catalog)
+        note(_run_log, "run_started", run.id, language=active.language, bytes=size, tools=tools)
+        self._publish_started(run, tool_call, at_ms)
+
+    def search_program_started(self, run: Run, control: str, tool_call: str) -> None:
+        """A program of Tool Search, shown to the model as `control`: it has no trajectory."""
+        run.active.meter.record_surface((control,), run.environment.facts, 0)
+        self._publish_started(run, tool_call, clock.wall_ms())
+
+    def _publish_started(self, run: Run, tool_call: str, at_ms: int) -> None:
+        if self.hub.has_listeners:
+            session, language = run.scope.session, run.active.language
+            self.hub.publish(events.Started(session, language, tool_call, run_id=run.id, at_ms=at_ms))
+
+    def wait_started(self, run: Run, tool_call: str) -> None:
+        """Before anything is known of its outcome; the run may still be suspended."""
+        run.trace.begin_leg(tool_call, clock.wall_ms())
+
+    def leased(self, run: Run, pid: int | None, queue_us: int) -> None:
+        run.active.meter.spend("queue", queue_us)
+        note(_run_log, "leg_started", run.id, worker=pid)
+
+    def resumed(self, run: Run, settled: int) -> None:
+        run.active.meter.begin_leg("wait")
+        if self.hub.has_listeners:
+            self.hub.publish(events.Resumed(run_id=run.id, at_ms=clock.wall_ms(), settled=settled))
+
+    def waited_in_vain(self, run: Run) -> None:
+        """A wait in which nothing settled: the engine has counted it, and the run remembers it."""
+        self.tally.add("counts", "wait")
+        self.tally.add("results", "waiting")
+        run.note_idle_wait()
+
+    def wait_without_leg(self, code: ErrorCode) -> None:
+        """A wait that ended before its run could go on."""
+        self.tally.add("counts", "wait")
+        self.tally.add("results", code)
+
+    def computed(self, run: Run, spent: wire.Spent, restored_bytes: int) -> None:
+        """What the worker says it spent until its guest was idle or had ended."""
+        meter = run.active.meter
+        meter.spend("run", spent.run_us)
+        if spent.prepare_us:
+            meter.spend("prepare", spent.prepare_us)
+        if spent.restore_us:
+            meter.spend("restore", spent.restore_us)
+            meter.see_snapshot("restored", bytes=restored_bytes, us=spent.restore_us)
+            run.trace.restore(spent.restore_us)
+            note(_snapshot_log, "restored", run.id, us=spent.restore_us)
+
+    def output_added(self, run: Run, message: wire.Text | wire.Json) -> None:
+        item: Output
+        match message:
+            case wire.Text(text, level):
+                item = TextOutput(text, level)
+                run.active.meter.transfer("output", utf8_bytes(text))
+            case wire.Json(value):
+                item = JsonOutput(value)
+                run.active.meter.transfer("output", len(value))
+        run.active.output.append(item)
+        if self.hub.has_listeners:
+            self.hub.publish(events.OutputAdded(run_id=run.id, at_ms=clock.wall_ms(), item=item))
+
+    def leg_completed(
+        self, run: Run, value_bytes: int, lossy: Sequence[LossyValue], hints: Sequence[str]
+    ) -> Telemetry:
+        meter = run.active.meter
+        meter.transfer("value", value_bytes)
+        meter.end_leg("completed")
+        self.run_ended(run, None)
+        return meter.telemetry(lossy, hints)
+
+    def leg_failed(self, run: Run, code: ErrorCode) -> Telemetry:
+        meter = run.active.meter
+        meter.abort_pending()
+        meter.end_leg(code)
+        if code in CAPS and self.hub.has_listeners:
+            self.hub.publish(events.LimitHit(run_id=run.id, at_ms=clock.wall_ms(), code=code))
+        self.run_ended(run, code)
+        return meter.telemetry()
+
+    def leg_ended(self, run: Run, result: CodeModeResult) -> CodeModeResult:
+        """For the trajectory: what exec or wait answers."""
+        self.archive.end_leg(run, result)
+        calls, why = len(result.telemetry.calls), why_of(result)
+        note(_run_log, "leg_ended", run.id, status=result.status, why=why, calls=calls)
+        return result
+
+    def run_ended(self, run: Run, code: ErrorCode | None) -> None:
+        """Once for each run, whatever ends it; None for one that completed."""
+        if not run.tell_end_once():
+            return
+        note(_run_log, "run_ended", run.id, status=run.state.value)
+        if self.hub.has_listeners:
+            status = "completed" if code is None else "failed"
+            self.hub.publish(events.Finished(run_id=run.id, at_ms=clock.wall_ms(), status=status, code=code))
+
+    def ended_outside_leg(self, run: Run, code: ErrorCode) -> None:
+        """For a run that does not end in a leg, or in one that nobody follows to its end."""
+        self.archive.keep(run)
+        self.run_ended(run, code)
+
+    # ---- snapshots -----------------------------------------------------------------------------------------
+
+    def captured(self, run: Run, size: int, capture_us: int) -> None:
+        meter = run.active.meter
+        meter.spend("capture", capture_us)
+        meter.see_snapshot("taken", bytes=size, us=capture_us)
+        note(_snapshot_log, "taken", run.id, bytes=size, us=capture_us)
+
+    def freezing(
+        self, run: Run, reason: WaitReason, output: tuple[Output, ...], size: int, capture_us: int
+    ) -> None:
+        """Before the run is frozen: its snapshot has to know how the leg that took it ended."""
+        meter = run.active.meter
+        meter.end_leg("waiting")
+        self.set_elapsed(run, meter)
+        run.trace.suspend(reason, output, size, capture_us, clock.wall_ms())
+
+    def set_elapsed(self, run: Run, meter: RunMeter) -> None:
+        """For the ledger: how long the calls have taken that are still under way."""
+        for work in run.in_flight.pending.values():
+            meter.set_elapsed(str(work.id), clock.elapsed_ms(work.since_ms))
+
+    def stored(self, run: Run, size: int, store_us: int) -> Telemetry:
+        meter = run.active.meter
+        meter.spend("store", store_us)
+        meter.see_snapshot("stored", bytes=size, us=store_us)
+        return meter.telemetry()
+
+    def not_stored(self, run: Run) -> None:
+        run.active.meter.undo_waiting()
+
+    def suspended(self, run: Run, reason: WaitReason, size: int) -> None:
+        if self.hub.has_listeners:
+            self.hub.publish(
+                events.Suspended(run_id=run.id, at_ms=clock.wall_ms(), reason=reason, bytes=size)
+            )
+
+    def snapshot_dropped(self, run: Run | None) -> None:
+        if run is not None and run.meter is not None:
+            run.meter.see_snapshot("dropped")
+        else:
+            self.tally.add("snapshots", "dropped")
+
+    def snapshots_expired(self, count: int) -> None:
+        if count:
+            self.tally.add("snapshots", "expired", count)
+
+    # ---- calls ---------------------------------------------------------------------------------------------
+
+    def call_started(self, run: Run, work: Work) -> None:
+        method = _METHODS.get(work.method, "call")
+        run.active.meter.start_call(
+            str(work.id), tool=work.tool, name=work.name, method=method, bytes_in=len(work.args)
+        )
+        at_ms = clock.wall_ms()
+        shape = run.trace.begin_call(work.id, work.tool, work.args, at_ms)
+        note(_call_log, "call_started", run.id, call=work.id, tool=work.tool, input=shape)
+        self._publish_call_started(run, work, method, at_ms)
+
+    def _publish_call_started(self, run: Run, work: Work, method: CallMethod, at_ms: int) -> None:
+        if self.hub.has_listeners:
+            call = {"call_id": str(work.id), "tool": work.tool, "name": work.name}
+            self.hub.publish(events.CallStarted(run_id=run.id, at_ms=at_ms, method=method, **call))
+
+    def call_finished(self, run: Run, work: Work, status: CallStatus, settlement: Settlement) -> None:
+        end = CallEnd(str(work.id), status, clock.elapsed_ms(work.since_ms), len(settlement.json))
+        code = run.trace.finish_call(work.id, work.tool, settlement.json, settlement.rejected)
+        note(
+            _call_log, "call_ended", run.id,
+            call=work.id, tool=work.tool, status=status, code=code, bytes=end.bytes_out,
+        )  # fmt: skip
+        self._call_ended(run, work, end)
+
+    def call_aborted(self, run: Run, work: Work) -> None:
+        """Its run is over, and with it what the run still waits for."""
+        self._call_ended(run, work, CallEnd(str(work.id), "aborted", clock.elapsed_ms(work.since_ms), 0))
+
+    def _call_ended(self, run: Run, work: Work, end: CallEnd) -> None:
+        run.note_finished(end)
+        if self.hub.has_listeners:
+            call = {"call_id": end.id, "tool": work.tool, "name": work.name}
+            self.hub.publish(
+                events.CallFinished(
+                    run_id=run.id, at_ms=clock.wall_ms(), status=end.status, ms=end.ms, **call
+                )
+            )
+
+    def call_updated(self, update: CallUpdate) -> None:
+        """Progress that a running tool reports; for the executor."""
+        if self.hub.has_listeners:
+            self.hub.publish(
+                events.CallUpdated(
+                    run_id=update.run_id,
+                    at_ms=clock.wall_ms(),
+                    call_id=update.call_id,
+                    tool=update.tool_id,
+                    progress=update.progress,
+                )
+            )
+
+    async def call_audited(self, event: AuditEvent) -> None:
+        """For the executor, which waits for it: a call is on record before its result is delivered."""
+        await tell_audit(self._audit, event)
+
+    @property
+    def is_audited(self) -> bool:
+        return self._audit is not None
+
+    def approval_asked(self, run: Run, work: Work, approval: ApprovalRequest) -> None:
+        run.trace.ask(work.id, approval.id, clock.wall_ms())
+        note(_call_log, "approval_asked", run.id, call=work.id, approval=approval.id)
+
+    def approval_decided(self, run: Run, work: Work, approved: bool) -> None:
+        run.trace.decide(work.id, approved, clock.wall_ms())
+        note(_call_log, "approval_decided", run.id, call=work.id, approved=approved)
