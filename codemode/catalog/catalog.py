@@ -27,11 +27,15 @@ _COMPACT_DESCRIPTION = 400
 class Catalog:
     """Guest view: what `tools.*` and ALL_TOOLS show, everything but MCP. Host view: everything."""
 
-    def __init__(self, tools: Iterable[Tool], *, controls_excluded: bool = True) -> None:
-        """With `controls_excluded=False` Tool Search's own tools may be listed; exec and wait never are."""
+    def __init__(
+        self, tools: Iterable[Tool], *, controls_excluded: bool = True, one_view: bool = False
+    ) -> None:
+        """With `controls_excluded=False` Tool Search's own tools may be listed; exec and wait never are.
+        With `one_view` the guest's view is the host's: MCP tools are found like all others."""
         self._by_id = _unique(tool for tool in tools if not _is_control(tool, controls_excluded))
         self.tools: Sequence[Tool] = tuple(self._by_id.values())
-        self._guest = tuple(tool for tool in self.tools if tool.source != "mcp")
+        self._one_view = one_view
+        self._guest = tuple(tool for tool in self.tools if one_view or tool.source != "mcp")
         self._indexes: dict[bool, SearchIndex] = {}
 
     def __len__(self) -> int:
@@ -48,9 +52,12 @@ class Catalog:
         """What `tools.call` and `tools.describe` mean by it: an id, or a bare name that only one tool has."""
         tool = self._by_id.get(id_or_name)
         if tool is not None:
-            return tool if tool.source != "mcp" else None
+            return tool if self._one_view or tool.source != "mcp" else None
         named = self._by_name.get(id_or_name, ())
         return named[0] if len(named) == 1 else None
+
+    def has_name(self, name: str) -> bool:
+        return name in self._by_name
 
     def entry(self, tool: Tool) -> dict[str, Any]:
         """Compact, no schemas."""

@@ -26,16 +26,9 @@ class SearchCatalog(Catalog):
     def __init__(
         self, tools: Iterable[Tool], direct: Iterable[Tool] = (), ready: Callable[[Tool], str] | None = None
     ) -> None:
-        super().__init__(tools)
-        self._guest = tuple(self.tools)
+        super().__init__(tools, one_view=True)
         self._direct = frozenset(word for tool in direct for word in (tool.name, tool.id))
         self._ready = ready or tool_call_expression
-
-    def resolve(self, id_or_name: str) -> Tool | None:
-        return self.get(id_or_name) or super().resolve(id_or_name)
-
-    def has_name(self, name: str) -> bool:
-        return name in self._by_name
 
     def call_expression(self, tool: Tool) -> str:
         return self._ready(tool)

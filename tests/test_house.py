@@ -1,0 +1,99 @@
+"""The shape of the house: which modules lie where, who may write what, and one meaning for a class name."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from codemode.runs.in_flight import Work
+from codemode.runs.phases import Active, Ended, Running, Suspended
+from codemode.runs.run import Run
+
+PROJECT = Path(__file__).resolve().parents[1]
+PACKAGES = ("codemode", "runtime/codemode_runtime", "snapshots/codemode_snapshots")
+LOOSE = {"engine", "blocking", "loop_thread", "health", "nearest", "clock"}
+# The run and what it is made of: each may write its own fields.
+OWN = {
+    "codemode/runs/run.py": {*Run.__slots__, *Active.__slots__, *Suspended.__slots__, *Running.__slots__},
+    "codemode/runs/phases.py": {*Active.__slots__, *Ended.__slots__},
+    "codemode/runs/in_flight.py": set(Work.__struct_fields__),
+}
+
+
+def modules() -> Iterator[tuple[str, ast.Module]]:
+    for package in PACKAGES:
+        for path in sorted((PROJECT / package).rglob("*.py")):
+            yield str(path.relative_to(PROJECT)), ast.parse(path.read_text())
+
+
+def test_only_the_front_doors_and_two_helpers_lie_loose_in_the_package() -> None:
+    found = {path.stem for path in (PROJECT / "codemode").glob("*.py")} - {"__init__", "__main__"}
+    assert found == LOOSE
+
+
+def test_no_module_but_its_own_assigns_to_a_field_of_a_run_or_of_what_it_waits_for() -> None:
+    fields = {name for names in OWN.values() for name in names} - {"id", "name", "tool"}
+    written = [
+        f"{path}:{target.lineno} {ast.unparse(target)}"
+        for path, tree in modules()
+        for target in assigned_attributes(tree)
+        if is_of_a_run(target) and target.attr in fields and target.attr not in OWN.get(path, set())
+    ]
+    assert written == []
+
+
+def assigned_attributes(tree: ast.Module) -> Iterator[ast.Attribute]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=targets):
+                found = targets
+            case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
+                found = [target]
+            case ast.Delete(targets=targets):
+                found = targets
+            case _:
+                continue
+        for target in found:
+            for part in ast.walk(target):
+                if isinstance(part, ast.Attribute) and not isinstance(part.ctx, ast.Load):
+                    yield part
+
+
+def is_of_a_run(target: ast.Attribute) -> bool:
+    """`run.x`, `self._run.x`, `leg.run.x`, `work.x`, `run.active.x`: what is called so, or hangs off it."""
+    words = ast.unparse(target.value).replace("self._", "").split(".")
+    return bool({"run", "work", "adopted", "active", "phase"} & set(words))
+
+
+def test_the_check_above_sees_what_it_is_for() -> None:
+    for line in (
+        "run.caller_task = 1",
+        "self._run.trace = 1",
+        "work.approval, x = 1, 2",
+        "del leg.run.origin",
+    ):
+        (target,) = assigned_attributes(ast.parse(line))
+        assert is_of_a_run(target), line
+
+
+def test_no_class_overrides_a_private_method_of_a_class_from_another_module() -> None:
+    methods: dict[str, tuple[str, set[str]]] = {}
+    bases: list[tuple[str, str, list[str]]] = []
+    for path, tree in modules():
+        for node in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
+            methods[node.name] = (path, private_methods(node))
+            bases.append((path, node.name, [base.id for base in node.bases if isinstance(base, ast.Name)]))
+    overridden = [
+        f"{path}: {name} overrides {base}.{method}"
+        for path, name, parents in bases
+        for base in parents
+        if base in methods and methods[base][0] != path
+        for method in methods[name][1] & methods[base][1]
+    ]
+    assert overridden == []
+
+
+def private_methods(node: ast.ClassDef) -> set[str]:
+    functions = (item for item in node.body if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef))
+    return {item.name for item in functions if item.name.startswith("_") and not item.name.startswith("__")}
