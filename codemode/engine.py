@@ -249,7 +249,8 @@ class Engine:
         if (unready := self._unready()) is not None:
             return unready
         await self._admission.prepare()
-        own, allowed = tuple(as_tools(tools)), read_allow(allow)
+        own = tuple(as_tools(tools)) if tools else ()
+        allowed = None if allow is None else read_allow(allow)
         environment = self._admission.environment(own, agent, provider, model, allowed)
         caller, variables = context or NO_CONTEXT, contextvars.copy_context()
         origin = Origin(provider, model, allowed, own, caller, variables)

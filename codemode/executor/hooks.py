@@ -86,16 +86,8 @@ class HookChain:
                 raise TypeError(f"{kind} has neither before_tool_call nor after_tool_call")
             self._before += [before] if before is not None else []
             self._after += [after] if after is not None else []
-
-    @property
-    def rules(self) -> bool:
-        """Whether anybody wants to be asked before a call."""
-        return bool(self._before)
-
-    @property
-    def looks_on(self) -> bool:
-        """Whether anybody wants to hear of calls that are over."""
-        return bool(self._after)
+        self.rules = bool(self._before)  # a hook wants to be asked before a call
+        self.looks_on = bool(self._after)  # a hook wants to hear of calls that are over
 
     async def before(self, event: BeforeToolCall) -> Verdict:
         """Raises nothing but what ends the task it is called in."""

@@ -22,6 +22,7 @@ class McpBridge:
         """From the configuration, if there is any. Raises ConfigError, also where there is no SDK."""
         self.version = 0
         self._links: list[Link] = [] if given is None else self._make(given, ask)
+        self.has_servers = bool(self._links)
         self._tools: tuple[Tool, ...] | None = None
 
     def _make(self, given: object, ask: Ask) -> list[Link]:

@@ -73,7 +73,8 @@ class Admission:
 
     async def prepare(self) -> None:
         """Before `environment`: servers that are connected late are connected now."""
-        await self._mcp.prepare()
+        if self._mcp.has_servers:
+            await self._mcp.prepare()
 
     def environment(
         self,
@@ -180,6 +181,8 @@ class Admission:
 
         Raises InputRefused where one blocks it; nobody can be asked for an approval at this point.
         """
+        if not self._hooks.rules:
+            return program
         arguments = {"code": program.program, "language": program.language}
         verdict = await self._hooks.before(
             BeforeToolCall(outer.tool, "", arguments, run.call_context(), outer.kind, program.language)

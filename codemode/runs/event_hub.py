@@ -68,13 +68,10 @@ class EventHub:
 
     def __init__(self, capacity: int = CAPACITY) -> None:
         self._capacity = capacity
-        self._listeners: WeakSet[Subscription] = WeakSet()
+        self.listeners: WeakSet[Subscription] = (
+            WeakSet()
+        )  # making an event is only worth it if there are some
         self._is_closed = False
-
-    @property
-    def has_listeners(self) -> bool:
-        """Whether making an event is worth it."""
-        return bool(self._listeners)
 
     def subscribe(self, run_id: str | None = None) -> Subscription:
         """From now on; without a run, to all of them."""
@@ -82,16 +79,16 @@ class EventHub:
         if self._is_closed:
             listener.close()
         else:
-            self._listeners.add(listener)
+            self.listeners.add(listener)
         return listener
 
     def publish(self, event: Event) -> None:
         """Never waits and never fails."""
-        for listener in list(self._listeners):
+        for listener in list(self.listeners):
             listener.put(event)
 
     def close(self) -> None:
         self._is_closed = True
-        for listener in list(self._listeners):
+        for listener in list(self.listeners):
             listener.close()
-        self._listeners.clear()
+        self.listeners.clear()

@@ -119,10 +119,6 @@ class HostWork:
         loop = asyncio.get_running_loop()
         timers[work.id] = loop.call_at(loop.time() + (work.due_ms - clock.wall_ms()) / 1000, ring)
 
-    def give_back_yields(self, run: Run) -> None:
-        for work in [work for work in run.in_flight.pending.values() if work.method == "yield"]:
-            run.settle(Settlement(work.id))
-
     def start_again(self, run: Run, work: Work) -> None:
         """An idempotent call after a restart, with the key it had before."""
         self._launch(run, work, None)

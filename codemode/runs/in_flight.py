@@ -139,6 +139,11 @@ class InFlight:
             self.wake()
         return work
 
+    def give_back_yields(self) -> None:
+        """The caller is back: a program that yielded goes on."""
+        for work in [work for work in self.pending.values() if work.method == "yield"]:
+            self.settle(Settlement(work.id))
+
     def take_settled(self) -> list[Settlement]:
         ready, self.settled = self.settled, []
         return ready

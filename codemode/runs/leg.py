@@ -143,7 +143,7 @@ class Leg:
         """None once there is something to deliver; else why the run has to be suspended now."""
         run, flight = self.run, self.run.in_flight
         if not self._policy.may_suspend:
-            self.services.work.give_back_yields(run)  # there is nobody to yield to
+            flight.give_back_yields()  # there is nobody to yield to
         while True:
             if not run.active.returned and flight.has_yield:
                 return "approval" if flight.has_approval else "yield"
@@ -187,7 +187,7 @@ class Leg:
     async def _complete(self, found: wire.Value) -> CodeModeResult:
         await self._finish(RunState.COMPLETED)
         lossy = [LossyValue(item.path, item.kind) for item in found.lossy]
-        hint = hint_for_unawaited(bytes(found.value), found.lossy)
+        hint = hint_for_unawaited(bytes(found.value), found.lossy) if found.lossy else None
         telemetry = self._recorder.leg_completed(self.run, len(found.value), lossy, (hint,) if hint else ())
         return Completed(found.value, self.run.active.take_output(), telemetry)
 
@@ -203,7 +203,8 @@ class Leg:
         """Every end deletes the snapshot and stops what still runs."""
         run = self.run
         run.end(how)
-        self.services.work.abort_calls(run)
+        if run.in_flight.pending:
+            self.services.work.abort_calls(run)
         await run.in_flight.cancel()
         if run.take_claim() is not None:
             self.services.stored.drop(run.id)

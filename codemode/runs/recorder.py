@@ -63,7 +63,7 @@ class Recorder:
         run.trace.start(active.program, active.language, at_ms)
         run.trace.begin_leg(tool_call, at_ms)
         size, tools = utf8_bytes(active.program), len(environment.catalog)
-        note(_run_log, "run_started", run.id, language=active.language, bytes=size, tools=tools)
+        _debug(_run_log, "run_started", run.id, language=active.language, bytes=size, tools=tools)
         self._publish_started(run, tool_call, at_ms)
 
     def search_program_started(self, run: Run, control: str, tool_call: str) -> None:
@@ -72,7 +72,7 @@ class Recorder:
         self._publish_started(run, tool_call, clock.wall_ms())
 
     def _publish_started(self, run: Run, tool_call: str, at_ms: int) -> None:
-        if self.hub.has_listeners:
+        if self.hub.listeners:
             session, language = run.scope.session, run.active.language
             self.hub.publish(events.Started(session, language, tool_call, run_id=run.id, at_ms=at_ms))
 
@@ -82,11 +82,11 @@ class Recorder:
 
     def leased(self, run: Run, pid: int | None, queue_us: int) -> None:
         run.active.meter.spend("queue", queue_us)
-        note(_run_log, "leg_started", run.id, worker=pid)
+        _debug(_run_log, "leg_started", run.id, worker=pid)
 
     def resumed(self, run: Run, settled: int) -> None:
         run.active.meter.begin_leg("wait")
-        if self.hub.has_listeners:
+        if self.hub.listeners:
             self.hub.publish(events.Resumed(run_id=run.id, at_ms=clock.wall_ms(), settled=settled))
 
     def waited_in_vain(self, run: Run) -> None:
@@ -110,7 +110,7 @@ class Recorder:
             meter.spend("restore", spent.restore_us)
             meter.see_snapshot("restored", bytes=restored_bytes, us=spent.restore_us)
             run.trace.restore(spent.restore_us)
-            note(_snapshot_log, "restored", run.id, us=spent.restore_us)
+            _debug(_snapshot_log, "restored", run.id, us=spent.restore_us)
 
     def output_added(self, run: Run, message: wire.Text | wire.Json) -> None:
         item: Output
@@ -122,7 +122,7 @@ class Recorder:
                 item = JsonOutput(value)
                 run.active.meter.transfer("output", len(value))
         run.active.output.append(item)
-        if self.hub.has_listeners:
+        if self.hub.listeners:
             self.hub.publish(events.OutputAdded(run_id=run.id, at_ms=clock.wall_ms(), item=item))
 
     def leg_completed(
@@ -138,7 +138,7 @@ class Recorder:
         meter = run.active.meter
         meter.abort_pending()
         meter.end_leg(code)
-        if code in CAPS and self.hub.has_listeners:
+        if code in CAPS and self.hub.listeners:
             self.hub.publish(events.LimitHit(run_id=run.id, at_ms=clock.wall_ms(), code=code))
         self.run_ended(run, code)
         return meter.telemetry()
@@ -147,15 +147,15 @@ class Recorder:
         """For the trajectory: what exec or wait answers."""
         self.archive.end_leg(run, result)
         calls, why = len(result.telemetry.calls), why_of(result)
-        note(_run_log, "leg_ended", run.id, status=result.status, why=why, calls=calls)
+        _debug(_run_log, "leg_ended", run.id, status=result.status, why=why, calls=calls)
         return result
 
     def run_ended(self, run: Run, code: ErrorCode | None) -> None:
         """Once for each run, whatever ends it; None for one that completed."""
         if not run.tell_end_once():
             return
-        note(_run_log, "run_ended", run.id, status=run.state.value)
-        if self.hub.has_listeners:
+        _debug(_run_log, "run_ended", run.id, status=run.state.value)
+        if self.hub.listeners:
             status = "completed" if code is None else "failed"
             self.hub.publish(events.Finished(run_id=run.id, at_ms=clock.wall_ms(), status=status, code=code))
 
@@ -170,7 +170,7 @@ class Recorder:
         meter = run.active.meter
         meter.spend("capture", capture_us)
         meter.see_snapshot("taken", bytes=size, us=capture_us)
-        note(_snapshot_log, "taken", run.id, bytes=size, us=capture_us)
+        _debug(_snapshot_log, "taken", run.id, bytes=size, us=capture_us)
 
     def freezing(
         self, run: Run, reason: WaitReason, output: tuple[Output, ...], size: int, capture_us: int
@@ -196,7 +196,7 @@ class Recorder:
         run.active.meter.undo_waiting()
 
     def suspended(self, run: Run, reason: WaitReason, size: int) -> None:
-        if self.hub.has_listeners:
+        if self.hub.listeners:
             self.hub.publish(
                 events.Suspended(run_id=run.id, at_ms=clock.wall_ms(), reason=reason, bytes=size)
             )
@@ -220,18 +220,18 @@ class Recorder:
         )
         at_ms = clock.wall_ms()
         shape = run.trace.begin_call(work.id, work.tool, work.args, at_ms)
-        note(_call_log, "call_started", run.id, call=work.id, tool=work.tool, input=shape)
+        _debug(_call_log, "call_started", run.id, call=work.id, tool=work.tool, input=shape)
         self._publish_call_started(run, work, method, at_ms)
 
     def _publish_call_started(self, run: Run, work: Work, method: CallMethod, at_ms: int) -> None:
-        if self.hub.has_listeners:
+        if self.hub.listeners:
             call = {"call_id": str(work.id), "tool": work.tool, "name": work.name}
             self.hub.publish(events.CallStarted(run_id=run.id, at_ms=at_ms, method=method, **call))
 
     def call_finished(self, run: Run, work: Work, status: CallStatus, settlement: Settlement) -> None:
         end = CallEnd(str(work.id), status, clock.elapsed_ms(work.since_ms), len(settlement.json))
         code = run.trace.finish_call(work.id, work.tool, settlement.json, settlement.rejected)
-        note(
+        _debug(
             _call_log, "call_ended", run.id,
             call=work.id, tool=work.tool, status=status, code=code, bytes=end.bytes_out,
         )  # fmt: skip
@@ -243,7 +243,7 @@ class Recorder:
 
     def _call_ended(self, run: Run, work: Work, end: CallEnd) -> None:
         run.note_finished(end)
-        if self.hub.has_listeners:
+        if self.hub.listeners:
             call = {"call_id": end.id, "tool": work.tool, "name": work.name}
             self.hub.publish(
                 events.CallFinished(
@@ -253,7 +253,7 @@ class Recorder:
 
     def call_updated(self, update: CallUpdate) -> None:
         """Progress that a running tool reports; for the executor."""
-        if self.hub.has_listeners:
+        if self.hub.listeners:
             self.hub.publish(
                 events.CallUpdated(
                     run_id=update.run_id,
@@ -274,8 +274,13 @@ class Recorder:
 
     def approval_asked(self, run: Run, work: Work, approval: ApprovalRequest) -> None:
         run.trace.ask(work.id, approval.id, clock.wall_ms())
-        note(_call_log, "approval_asked", run.id, call=work.id, approval=approval.id)
+        _debug(_call_log, "approval_asked", run.id, call=work.id, approval=approval.id)
 
     def approval_decided(self, run: Run, work: Work, approved: bool) -> None:
         run.trace.decide(work.id, approved, clock.wall_ms())
-        note(_call_log, "approval_decided", run.id, call=work.id, approved=approved)
+        _debug(_call_log, "approval_decided", run.id, call=work.id, approved=approved)
+
+
+def _debug(log: logging.Logger, event: str, run_id: str, **fields: object) -> None:
+    if log.isEnabledFor(logging.DEBUG):
+        note(log, event, run_id, **fields)

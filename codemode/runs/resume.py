@@ -47,7 +47,7 @@ class Resumer:
             opened = await self._adopter.take_over(run)
             if isinstance(opened, Failed):
                 return opened
-        self._services.work.give_back_yields(run)
+        run.in_flight.give_back_yields()
         if not run.in_flight.settled:
             if opened is not None and (unkept := await self._adopter.keep(run, opened)) is not None:
                 return unkept

@@ -22,8 +22,6 @@ _ExceptionInfo = tuple[type[BaseException], BaseException, TracebackType | None]
 
 def note(log: logging.Logger, event: str, run_id: str, **fields: object) -> None:
     """One line, `event run=… key=value`; handlers that want data find it as `codemode` on the record."""
-    if not log.isEnabledFor(logging.DEBUG):
-        return
     said = {"run": run_id, **{key: value for key, value in fields.items() if value not in (None, "")}}
     words = " ".join(f"{key}={plain(str(value))[:_MAX_FIELD]}" for key, value in said.items())
     log.debug("%s %s", event, words, extra={"codemode": {"event": event, **said}})

@@ -51,10 +51,7 @@ class Recording:
     def __init__(self, redact: bool | Redactor = True) -> None:
         self._redactor = None if isinstance(redact, bool) else redact
         self.redaction: Redaction = "custom" if callable(redact) else "shape" if redact else "none"
-
-    @property
-    def keeps_values(self) -> bool:
-        return self.redaction != "shape"
+        self.keeps_values = self.redaction != "shape"
 
     def take(self, kind: PartKind, tool: str, data: bytes) -> bytes | None:
         """The JSON to record for a value given as JSON; None where only the shape is."""
