@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from codemode.contract.error_codes import ERROR_CODES
+from codemode.executor import AfterToolCall, ApprovalRequest, AuditEvent, BeforeToolCall
+from codemode.policy import GROUPS, PROFILES
 from docs.check_blocks import check
 from tests.docs_page import is_like, read_blocks
 
@@ -88,6 +91,26 @@ def test_the_reference_is_what_the_code_makes_of_it() -> None:
 def test_the_error_page_has_each_code_once_and_in_order() -> None:
     page = (PROJECT / "docs" / "guides" / "errors.md").read_text()
     assert re.findall(r"^## (\w+)$", page, re.MULTILINE) == list(ERROR_CODES)
+
+
+def test_the_policy_page_has_each_built_in_group_and_profile_with_its_entries() -> None:
+    page = (PROJECT / "docs" / "policy.md").read_text()
+    tables = [page[page.index(f"| {kind} | entries |") :].split("\n\n")[0] for kind in ("group", "profile")]
+    groups, profiles = (
+        {
+            name: tuple(re.findall(r"`([^`]+)`", row)) or None
+            for name, row in re.findall(r"^\| `(\w+)` \| (.+) \|$", table, re.MULTILINE)
+        }
+        for table in tables
+    )
+    assert groups == GROUPS
+    assert profiles == PROFILES
+
+
+@pytest.mark.parametrize("event", [BeforeToolCall, AfterToolCall, ApprovalRequest, AuditEvent])
+def test_the_hooks_page_names_each_field_of_an_event(event: type[msgspec.Struct]) -> None:
+    page = (PROJECT / "docs" / "hooks.md").read_text()
+    assert [name for name in event.__struct_fields__ if f"`{name}`" not in page] == []
 
 
 @pytest.mark.parametrize(
