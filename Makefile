@@ -33,8 +33,9 @@ format: $(READY)  ## ruff: fix what can be fixed
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 
-types: $(READY)  ## pyright, strict
+types: $(READY)  ## pyright, strict; also over the Python blocks of the docs
 	@$(BIN)/pyright
+	@$(BIN)/python docs/check_blocks.py
 
 imports: $(READY)  ## which plane may import which
 	@$(BIN)/lint-imports --no-cache

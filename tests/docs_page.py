@@ -47,6 +47,7 @@ class Block:
     line: int  # of the page, where the code starts
     file: str | None = None
     printed: str | None = None
+    hidden: bool = False
 
 
 def read_blocks(text: str) -> list[Block]:
@@ -62,7 +63,8 @@ def _read(text: str) -> Iterator[Block]:
         line = text.count("\n", 0, found.start()) + 2
         after = _PRINTED.match(text, found.end())
         kind = found["kind"] if hidden is None else "python"
-        yield Block(kind, code, line, found["file"], after[1] if after and kind != "console" else None)
+        printed = after[1] if after and kind != "console" else None
+        yield Block(kind, code, line, found["file"], printed, hidden is not None)
 
 
 class Page:

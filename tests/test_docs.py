@@ -6,9 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from codemode.contract.error_codes import ERROR_CODES
+from codemode.executor import AfterToolCall, ApprovalRequest, AuditEvent, BeforeToolCall
+from codemode.policy import GROUPS, PROFILES
+from docs.check_blocks import check
 from tests.docs_page import is_like, read_blocks
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -89,6 +93,26 @@ def test_the_error_page_has_each_code_once_and_in_order() -> None:
     assert re.findall(r"^## (\w+)$", page, re.MULTILINE) == list(ERROR_CODES)
 
 
+def test_the_policy_page_has_each_built_in_group_and_profile_with_its_entries() -> None:
+    page = (PROJECT / "docs" / "policy.md").read_text()
+    tables = [page[page.index(f"| {kind} | entries |") :].split("\n\n")[0] for kind in ("group", "profile")]
+    groups, profiles = (
+        {
+            name: tuple(re.findall(r"`([^`]+)`", row)) or None
+            for name, row in re.findall(r"^\| `(\w+)` \| (.+) \|$", table, re.MULTILINE)
+        }
+        for table in tables
+    )
+    assert groups == GROUPS
+    assert profiles == PROFILES
+
+
+@pytest.mark.parametrize("event", [BeforeToolCall, AfterToolCall, ApprovalRequest, AuditEvent])
+def test_the_hooks_page_names_each_field_of_an_event(event: type[msgspec.Struct]) -> None:
+    page = (PROJECT / "docs" / "hooks.md").read_text()
+    assert [name for name in event.__struct_fields__ if f"`{name}`" not in page] == []
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -114,6 +138,26 @@ def test_a_page_that_is_right_passes(tmp_path: Path) -> None:
 
     done = run(page, tmp_path)
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+
+
+def test_a_block_that_does_not_fit_its_types_is_told_with_its_page_and_line(tmp_path: Path) -> None:
+    texts = {
+        "wrong": '# A\n```python\nlength: int = "1"\n```\n',
+        "lacking": '<!--python\nname = "Ada"\n-->\n```python\nprint(name)\n```\n',
+        "right": "# B\n```python\nimport asyncio\n\nawait asyncio.sleep(0)\n```\n",
+        "without": "# Nothing to run\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.md").write_text(text)
+
+    problems, count = check([tmp_path / f"{name}.md" for name in texts])
+
+    assert count == 3
+    assert [line.removeprefix(f"{tmp_path}/").splitlines()[0] for line in problems] == [
+        """wrong.md:3: Type "Literal['1']" is not assignable to declared type "int\"""",
+        'lacking.md:5: "name" is not defined (reportUndefinedVariable)',
+        "lacking.md:5: Argument type is unknown",
+    ]
 
 
 def test_three_dots_stand_for_a_part_of_one_line_only() -> None:
