@@ -34,6 +34,7 @@ from codemode.runs.approvals import Approvals
 from codemode.runs.caller_task import finish_despite_cancel
 from codemode.runs.event_hub import EventHub, Subscription
 from codemode.runs.host_work import HostWork
+from codemode.runs.kept_results import KeptResults
 from codemode.runs.known_runs import KnownRuns
 from codemode.runs.leg import Leg, Services
 from codemode.runs.meter import Tally
@@ -45,6 +46,7 @@ from codemode.runs.resume import Resumer
 from codemode.runs.run import Run
 from codemode.runs.stored_runs import StoredRuns, store_limits
 from codemode.runs.trajectory_archive import TrajectoryArchive
+from codemode.runs.waits import Waits
 from codemode.surface import PreparedRun, bound_to, surface_of
 from codemode.tools import CallContext, as_tools
 from codemode.trajectory import Recording, Redactor, SessionTrajectory, Trajectory
@@ -109,8 +111,9 @@ class Engine:
         work = HostWork(self.config, self._recorder, self._stored, questions)
         self._services = Services(self.config, self._supervisor, self._stored, work, self._recorder)
         adopter = Adopter(self._services, self._admission)
-        self._resumer = Resumer(self._services, adopter)
         self._runs = KnownRuns(self._services, self._admission)
+        self._kept = KeptResults(self.config.snapshot_ttl_seconds)
+        self._waits = Waits(self._runs, Resumer(self._services, adopter), self._recorder, self._kept)
         self._approvals = Approvals(self._runs, adopter, self._services)
         self._doctor = Doctor(self._supervisor, self._stored, self._mcp)
         self._start_failure: Failed | None = None
@@ -267,6 +270,8 @@ class Engine:
         self._recorder.exec_started(run, "" if tool_call == _NONE else tool_call)
         leg = Leg(self._services, run).lead(Start(self.config.timeout_ms))
         result = self._recorder.leg_ended(run, await self._runs.lead(run, leg))
+        if run.has_ended:
+            self._kept.put(run, result)
         return await self._admission.tell_hooks(run, program, result)
 
     async def wait(
@@ -279,7 +284,8 @@ class Engine:
         tool_call: str = _NONE,
         tools: Iterable[Any] = (),
     ) -> CodeModeResult:
-        """Goes on with a suspended run: its id, or the input object {runId}.
+        """Goes on with a suspended run: its id, or the input object {runId}. Cancelling it costs the run
+        nothing; a run that has ended gives its result again for a while.
 
         `tools` are the run's own once more, for a run that another process left: tools are in no snapshot.
         """
@@ -289,14 +295,10 @@ class Engine:
             caller = read_scope(agent, session, agent_run, tool_call)
             if (unready := self._unready()) is not None:
                 return unready
-            run = await self._runs.find(run_id, caller, tuple(as_tools(tools)) if tools else ())
+            own = tuple(as_tools(tools)) if tools else ()
+            return await self._waits.wait(run_id, caller, "" if tool_call == _NONE else tool_call, own)
         except InputRefused as refused:
             return self._refuse(refused.code, str(refused))
-        if isinstance(run, Failed):
-            self._recorder.refused(run.code)
-            return run
-        self._recorder.wait_started(run, "" if tool_call == _NONE else tool_call)
-        return self._recorder.leg_ended(run, await self._runs.lead(run, self._resumer.wait(run)))
 
     def _refuse(self, code: ErrorCode, text: str) -> Failed:
         self._recorder.refused(code)

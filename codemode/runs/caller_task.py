@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
+from typing import Any
 
 
 class CallerTask:
-    """Of one leg; made in its task as it begins. `end` must be called there when it is over."""
+    """The task that leads one leg. `begin` and `end` must be called there."""
 
-    def __init__(self) -> None:
-        task = asyncio.current_task()
-        assert task is not None, "not in a task"
+    def __init__(self, task: asyncio.Task[Any]) -> None:
         self._task = task
+        self._has_begun = asyncio.current_task() is task
         self._cancelled_before = task.cancelling()
         self._is_stopped = False
         self._over: asyncio.Event | None = None
+        self.keeps = False  # it is cancelled, and the run stays as it was
+        self.is_alone = False  # its caller is gone: it need not wait for news
 
     @property
     def is_only_stopped(self) -> bool:
@@ -29,11 +31,23 @@ class CallerTask:
 
     async def stop(self) -> None:
         """For others: cancels the leg, once, and returns when it is over."""
+        # one turn at most: a task that is cancelled before its first could not tidy up
+        while not self._has_begun:  # noqa: ASYNC110 - an event would outlive its use
+            await asyncio.sleep(0)
         if self._over is None:
             self._over = asyncio.Event()
             self._is_stopped = True
             self._task.cancel()
         await self._over.wait()
+
+    def leave(self) -> None:
+        """Cancels a wait that has not touched its run."""
+        self.keeps = True
+        self._task.cancel()
+
+    def begin(self) -> None:
+        """The leg runs in its task now."""
+        self._has_begun = True
 
     def end(self) -> None:
         if self._over is not None:

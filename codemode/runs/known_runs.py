@@ -120,11 +120,14 @@ class KnownRuns:
         return _with_ledger(result, self._recorder.archive.ledger(run_id))
 
     async def lead(self, run: Run, leg: Coroutine[Any, Any, CodeModeResult]) -> CodeModeResult:
-        """Runs a leg so that an abort can end it; a cancelled caller aborts the run."""
+        """Runs a leg so that an abort can end it; cancelling it aborts the run, unless the run only waits and
+        the caller leaves it (waits.py)."""
         with run.led() as task:
             try:
                 return self._complete(run, await leg)
             except asyncio.CancelledError:
+                if task.keeps:
+                    raise
                 if not run.is_left:
                     reason = run.stop_reason or "the caller was cancelled"
                     await finish_despite_cancel(self.abandon(run, reason, leave="aborted"))
@@ -156,7 +159,8 @@ class KnownRuns:
     async def leave(self, run: Run, reason: str) -> None:
         """The engine ends. A suspended run stays for the next one, also if somebody waits for its news; what
         computes is aborted, and so is everything where nothing lasts."""
-        if run.state is RunState.RUNNING or (run.caller_task is not None and not run.is_listening):
+        can_leave = run.caller_task is None or (run.is_listening and self._stored.is_durable)
+        if run.state is RunState.RUNNING or not can_leave:
             await self.abort(run, reason)
             return
         run.stop(reason, keeps=True)

@@ -80,6 +80,10 @@ class Recorder:
         """Before anything is known of its outcome; the run may still be suspended."""
         run.trace.begin_leg(tool_call, clock.wall_ms())
 
+    def wait_cancelled(self, run: Run) -> None:
+        """Its caller is gone before anything settled: as if it had not been asked."""
+        run.trace.drop_open_leg()
+
     def leased(self, run: Run, pid: int | None, queue_us: int) -> None:
         run.active.meter.spend("queue", queue_us)
         _debug(_run_log, "leg_started", run.id, worker=pid)

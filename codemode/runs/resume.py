@@ -59,7 +59,9 @@ class Resumer:
     async def _news(self, run: Run, deadline: float) -> bool:
         """Something has settled. An approval that is asked for meanwhile is not news for the program."""
         flight = run.in_flight
-        with run.listening(self._stored.is_durable), flight.alarm_at(deadline):
+        if run.caller_task is not None and run.caller_task.is_alone:
+            return bool(flight.settled)
+        with run.listening(), flight.alarm_at(deadline):
             while not flight.settled:
                 if not await flight.news(deadline) or run.has_ended:
                     return False
@@ -115,11 +117,12 @@ class Resume:
         """Before the claim: while it waits for a worker, and if there is none, the run is as it was. An
         engine that is closed meanwhile leaves the run in the store: nothing of it runs yet."""
         run, services = leg.run, leg.services
-        with run.listening(services.stored.is_durable):
+        with run.listening():
             try:
                 return await services.supervisor.lease(session=run.scope.session, flavour=flavour)
             except asyncio.CancelledError:
-                if run.is_left and self._opened is not None:
+                task = run.caller_task
+                if self._opened is not None and (run.is_left or (task is not None and task.keeps)):
                     await finish_despite_cancel(self._adopter.keep(run, self._opened))
                 raise
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 from codemode_runtime.shapes import Settlement
 from codemode_snapshots import Claim, Scope
@@ -351,10 +352,17 @@ class Run:
 
     # ---- its leg, and how others end it --------------------------------------------------------------------
 
+    def expect_leg(self, task: asyncio.Task[Any]) -> None:
+        """A task was made to lead a leg of it: until that begins, the run is busy already."""
+        self.caller_task = self.caller_task or CallerTask(task)
+
     @contextmanager
     def led(self) -> Generator[CallerTask]:
         """For the task that leads a leg: others can stop it there."""
-        task = self.caller_task = CallerTask()
+        current = asyncio.current_task()
+        assert current is not None, "not in a task"
+        task = self.caller_task = self.caller_task or CallerTask(current)
+        task.begin()
         try:
             yield task
         finally:
@@ -362,9 +370,9 @@ class Run:
             task.end()
 
     @contextmanager
-    def listening(self, lasts: bool) -> Generator[None]:
-        """A wait that has not touched the snapshot, which `lasts`: an engine that closes can leave it."""
-        self._is_listening = lasts
+    def listening(self) -> Generator[None]:
+        """For a wait that has not touched the snapshot: it can be left without a loss."""
+        self._is_listening = True
         try:
             yield
         finally:

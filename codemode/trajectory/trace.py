@@ -69,6 +69,15 @@ class Trace:
 
         self._note(begin)
 
+    def drop_open_leg(self) -> None:
+        """The last leg came to nothing."""
+
+        def drop(state: TraceState) -> None:
+            if state.legs and state.legs[-1].end < 0:
+                state.legs.pop()
+
+        self._note(drop)
+
     def restore(self, restore_us: int) -> None:
         self._note(lambda state: setattr(state.legs[-1], "restore_us", restore_us))
 

@@ -182,16 +182,6 @@ def test_of_two_waits_at_once_the_second_is_refused_and_the_first_goes_on() -> N
     run(scenario)
 
 
-def test_a_run_that_ended_can_not_be_waited_for() -> None:
-    async def scenario() -> None:
-        async with engine() as made:
-            result = waiting(await made.exec("await yield_control(); return 1"))
-            assert value_of(await made.wait(result.run_id)) == 1
-            failure_of(await made.wait(result.run_id), "invalid_input")
-
-    run(scenario)
-
-
 def test_timers_go_on_while_the_program_is_suspended() -> None:
     """Set anew by the wait, they would outlive its budget."""
 

@@ -1,0 +1,75 @@
+"""Results that can be asked for again: an answer may be lost on its way, and its caller may be cancelled.
+
+Kept in memory, by run id and scope, for as long as a suspended run would be; bounded in number and bytes, the
+oldest goes first. Nothing runs twice for it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from codemode_snapshots import Scope
+
+from codemode import clock
+from codemode.contract.inputs import same_caller
+from codemode.contract.results import CodeModeResult, Completed, Waiting
+from codemode.contract.telemetry import utf8_bytes
+from codemode.runs.run import Run
+
+MAX_RESULTS = 256
+MAX_BYTES = 16 << 20
+_CALL_BYTES = 200  # of one line of the ledger, about
+
+
+class _Kept(NamedTuple):
+    scope: Scope
+    result: CodeModeResult
+    size: int
+    until_ms: int
+
+
+class KeptResults:
+    """One per engine."""
+
+    def __init__(self, ttl_seconds: int) -> None:
+        self._ttl_ms = ttl_seconds * 1000
+        self._by_id: dict[str, _Kept] = {}  # oldest first
+        self._bytes = 0
+
+    def put(self, run: Run, result: CodeModeResult) -> None:
+        """Call when a run has ended, or was suspended while nobody waited for it."""
+        self.drop(run.id)
+        size = _size_of(result)
+        if size > MAX_BYTES:
+            return
+        self._by_id[run.id] = _Kept(run.scope, result, size, clock.wall_ms() + self._ttl_ms)
+        self._bytes += size
+        while len(self._by_id) > MAX_RESULTS or self._bytes > MAX_BYTES:
+            self.drop(next(iter(self._by_id)))
+
+    def get(self, run_id: str, caller: Scope) -> CodeModeResult | None:
+        """A waiting result is given once: it holds output that nobody has seen, and then the run goes on."""
+        kept = self._by_id.get(run_id)
+        if kept is None or not same_caller(kept.scope, caller):
+            return None
+        if kept.until_ms <= clock.wall_ms() or isinstance(kept.result, Waiting):
+            self.drop(run_id)
+        return None if kept.until_ms <= clock.wall_ms() else kept.result
+
+    def drop(self, run_id: str) -> None:
+        kept = self._by_id.pop(run_id, None)
+        if kept is not None:
+            self._bytes -= kept.size
+
+    def purge(self) -> None:
+        """Drops what is past its time."""
+        now = clock.wall_ms()
+        for run_id in [run_id for run_id, kept in self._by_id.items() if kept.until_ms <= now]:
+            self.drop(run_id)
+
+
+def _size_of(result: CodeModeResult) -> int:
+    size = len(result.raw_value) if isinstance(result, Completed) else 0
+    for item in result.output:
+        size += utf8_bytes(item.text) if item.type == "text" else len(item.raw_value)
+    return size + _CALL_BYTES * len(result.telemetry.calls)
