@@ -97,7 +97,7 @@ class Engine:
         self._recorder = Recorder(
             Tally(),
             EventHub(),
-            TrajectoryArchive(self._supervisor, self._stored, Recording(redact)),
+            TrajectoryArchive(self._stored, Recording(redact)),
             audit,
         )
         questions = Questions(lambda run_id: self._runs.get(run_id), self._recorder.approval_asked, approve)

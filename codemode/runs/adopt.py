@@ -91,6 +91,7 @@ class Adopter:
             case "expired":
                 return await self._gone(run, ended("expired"))
             case "too_large" | "wrong_key" | "wrong_build" | "wrong_version":
+                await self._remember(run)
                 run.let_go()
                 is_large = error.reason == "too_large"
                 return failed("snapshot_limit_exceeded" if is_large else "snapshot_restore_failed", text)
@@ -98,13 +99,11 @@ class Adopter:
                 return await self._gone(run, failed("snapshot_restore_failed", text))
 
     async def _remember(self, run: Run) -> None:
-        """What a run has done that ends unopened; one that was suspended here has that at hand."""
+        """What a run has done that cannot be opened; one that was suspended here has that at hand."""
         if run.trace.look(()) is None:
-            build_id = self._services.supervisor.build_id
             with contextlib.suppress(StoreUnavailable):
-                state = await self._stored.peek(build_id, run.id, run.scope)
-                if state is not None:
-                    memory = decode_memory(state)
+                memory = await self._stored.peek(run.id, run.scope)
+                if memory is not None:
                     run.trace.thaw(memory.trace)
                     run.trace.pack(memory.calls())
 

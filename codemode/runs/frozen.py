@@ -53,3 +53,11 @@ def encode_memory(memory: Memory) -> bytes:
 
 def decode_memory(state: bytes) -> Memory:
     return _decoder.decode(zlib.decompress(state))
+
+
+def read_memory(state: bytes) -> Memory | None:
+    """The same for a state that another version may have written; None if it has another shape."""
+    try:
+        return decode_memory(state)
+    except (msgspec.MsgspecError, zlib.error):
+        return None

@@ -148,7 +148,7 @@ class KnownRuns:
         if not isinstance(result, Failed) or result.telemetry is not NOTHING_KNOWN or run.meter is not None:
             return result
         self._recorder.wait_without_leg(result.code)
-        return _with_ledger(result, ledger(run.trace.look(()), run.late))
+        return _with_ledger(result, ledger(run.trace.look(()), run.late, is_over=run.has_ended))
 
     async def abort(self, run: Run, reason: str) -> None:
         run.stop(reason)
@@ -227,6 +227,8 @@ class KnownRuns:
         """Purges what is past its time. How many runs ended."""
         suspended = [run for run in self.all() if run.state is RunState.WAITING and not run.is_unopened]
         try:
+            for stone in await self._stored.recover():
+                _log.warning("run %s was being resumed when its engine died; it is gone", stone.run_id)
             gone = {stone.run_id for stone in await self._stored.expire()}
             left = await self._stored.own_runs()
         except StoreUnavailable as error:

@@ -70,22 +70,22 @@ class Resumer:
     async def _still_waiting(self, run: Run) -> CodeModeResult:
         """Nothing settled in time. The ledger is in the snapshot, which is only read: nobody claims a run to
         wait for it, so that it is not lost if the engine dies now."""
-        state = None if run.has_ended else await self._peek(run)
-        if state is None or clock.wall_ms() >= run.expires_ms:
+        memory = None if run.has_ended else await self._peek(run)
+        if memory is None or clock.wall_ms() >= run.expires_ms:
             opened = await self._adopter.open(run)  # which says what has become of it
             if isinstance(opened, Failed):
                 return opened
-            state = opened.state
+            memory = decode_memory(opened.state)
             try:
                 await self._stored.release(opened.claim)
             except SnapshotError as error:
                 run.hold(opened.claim)  # the next wait gives it back first
                 _log.warning("run %s could not be put back: %s", run.id, error)
-        return self._waiting(run, decode_memory(state))
+        return self._waiting(run, memory)
 
-    async def _peek(self, run: Run) -> bytes | None:
+    async def _peek(self, run: Run) -> Memory | None:
         with contextlib.suppress(StoreUnavailable):
-            return await self._stored.peek(self._services.supervisor.build_id, run.id, run.scope)
+            return await self._stored.peek(run.id, run.scope)
         return None
 
     def _waiting(self, run: Run, memory: Memory) -> Waiting:

@@ -45,6 +45,7 @@ from codemode_snapshots.store import Ending
 
 from codemode import clock
 from codemode.config import CodeModeConfig, EngineSettings
+from codemode.runs.frozen import Memory, read_memory
 
 _log = logging.getLogger("codemode.engine")
 T = TypeVar("T")
@@ -106,7 +107,7 @@ class StoredRuns:
         try:
             await self._in_thread(self._open_file, self._path)
             _open_here.add(self.owner.engine_id)
-            return await self._call(lambda store: store.recover(clock.wall_ms(), _is_open))
+            return await self.recover()
         except BaseException:
             await self.close()
             raise
@@ -211,15 +212,23 @@ class StoredRuns:
                 await self.release(late.claim)
             raise
 
-    async def peek(self, build_id: str, run_id: str, scope: Scope) -> bytes | None:
-        """The run's state as it was stored, to be looked at, expired or not; None where it cannot be."""
+    async def peek(self, run_id: str, scope: Scope) -> Memory | None:
+        """The run's state as it was stored, by whichever build, to be looked at, expired or not; None where
+        it cannot be read."""
         found = await self._call(lambda store: store.peek(run_id))
         if found is None:
             return None
         try:
-            return self._unseal(build_id, run_id, scope, found.envelope, at_ms=0).state
+            opened = self._unseal(found.label.build_id, run_id, scope, found.envelope, at_ms=0)
         except EnvelopeRefused:
             return None
+        return read_memory(opened.state)
+
+    async def recover(self) -> list[Tombstone]:
+        """Ends the runs that a dead engine was resuming: what they did since cannot be known."""
+        if self._thread is None:
+            return []
+        return await self._call(lambda store: store.recover(clock.wall_ms(), _is_open))
 
     async def own_runs(self) -> set[str] | None:
         """The ids of this engine's runs that are still in the store; None where nobody else could end one."""

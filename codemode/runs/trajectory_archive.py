@@ -16,7 +16,6 @@ from codemode import clock
 from codemode.contract.inputs import same_caller
 from codemode.contract.results import CodeModeResult
 from codemode.contract.telemetry import CallEnd, CallRecord
-from codemode.runs.frozen import decode_memory
 from codemode.runs.phases import RunState
 from codemode.runs.run import Run
 from codemode.runs.stored_runs import StoredRuns
@@ -24,7 +23,6 @@ from codemode.trajectory.export import build, ledger
 from codemode.trajectory.recording import Recording
 from codemode.trajectory.shapes import VERSION, RunStatus, SessionTrajectory, Trajectory
 from codemode.trajectory.trace import Trace
-from codemode.workers.supervisor import Supervisor
 
 MAX_ENDED = 256
 MAX_BYTES = 8 << 20
@@ -59,8 +57,7 @@ class RunFinder(Protocol):
 class TrajectoryArchive:
     """Keeps the traces of an engine's runs, and builds trajectories of them."""
 
-    def __init__(self, supervisor: Supervisor, stored: StoredRuns, recording: Recording) -> None:
-        self._supervisor = supervisor
+    def __init__(self, stored: StoredRuns, recording: Recording) -> None:
         self._stored = stored
         self.recording = recording
         self._ended: dict[str, _Kept] = {}  # oldest first, and so are these:
@@ -152,10 +149,10 @@ class TrajectoryArchive:
         meta = await self._stored.find(run_id)
         if not isinstance(meta, RunMeta) or not same_caller(meta.label.scope, caller):
             return
-        state = await self._stored.peek(self._supervisor.build_id, run_id, meta.label.scope)
-        if state is None or runs.get(run_id) is not None or self._get(run_id) is not None:
+        memory = await self._stored.peek(run_id, meta.label.scope)
+        if memory is None or runs.get(run_id) is not None or self._get(run_id) is not None:
             return
-        trace, memory = self.new_trace(run_id), decode_memory(state)
+        trace = self.new_trace(run_id)
         trace.thaw(memory.trace)
         trace.pack(memory.calls())
         if trace.size:

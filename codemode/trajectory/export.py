@@ -58,12 +58,12 @@ def build(
     )
 
 
-def ledger(packed: Packed | None, late: Sequence[CallEnd]) -> tuple[CallRecord, ...]:
-    """The effects of a run that goes on no more; what had not ended has ended with it."""
+def ledger(packed: Packed | None, late: Sequence[CallEnd], *, is_over: bool = True) -> tuple[CallRecord, ...]:
+    """The effects of a run; where it is over, what had not ended has ended with it."""
     if packed is None:
         return ()
     return tuple(
-        msgspec.structs.replace(call, status="aborted") if call.status == "pending" else call
+        msgspec.structs.replace(call, status="aborted") if is_over and call.status == "pending" else call
         for call in _calls(packed, late)
     )
 

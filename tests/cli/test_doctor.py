@@ -99,16 +99,16 @@ def test_a_cache_that_others_can_write_or_that_is_damaged_is_found(
 def test_a_store_without_its_key_or_with_a_readable_one_is_found(cli: Cli, tmp_path: Path) -> None:
     cli("run", "-e", "await yield_control()", "--store", "runs.sqlite", "--no-wait")
     path, key = tmp_path / "runs.sqlite", tmp_path / "runs.sqlite.key"
-    assert check_store(path)[0].detail == f"{path}: schema 1, 1 runs, {path_bytes(path)} bytes"
+    assert check_store(path, "")[0].detail == f"{path}: schema 1, 1 runs, {path_bytes(path)} bytes"
     key.chmod(0o644)
-    finding, can_open = check_store(path)
+    finding, can_open = check_store(path, "")
     assert (finding.status, can_open) == ("unavailable", False)
     assert "chmod 600" in finding.fix
     key.unlink()
-    assert "no key to open them" in check_store(path)[0].detail
+    assert "no key to open them" in check_store(path, "")[0].detail
     assert not key.exists()
     path.write_text("no database" * 100)
-    assert check_store(path)[0].fix == "name another file"
+    assert check_store(path, "")[0].fix == "name another file"
 
 
 def path_bytes(path: Path) -> int:

@@ -24,6 +24,8 @@ from codemode.cli.checks.findings import Finding
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _OLDEST_PYTHON = (3, 11)
 
+_OTHER_BUILDS = "runs of other builds"
+
 
 def check_python() -> Finding:
     told = f"{platform.python_version()} on {platform.system()} {platform.release()} {platform.machine()}"
@@ -94,16 +96,16 @@ def check_cache(image: Image) -> Finding:
     return Finding("compiled cache", "ok", f"{folder}: {len(compiled)} files, private and intact")
 
 
-def check_store(path: Path) -> tuple[Finding, bool]:
-    """Whether it is a store of ours, with a key that opens it; and whether an engine can look further without
-    making a file that is not there."""
+def check_store(path: Path, build_id: str) -> tuple[Finding, bool]:
+    """Whether it is a store of ours, with a key that opens it, and runs that this build can restore; and
+    whether an engine can look further without making a file that is not there."""
     if not path.exists():
         return Finding("store file", "ok", f"{path} is not there yet; the first run makes it"), False
-    found = _check_store(path)
-    return found, found.status == "ok"
+    found = _check_store(path, build_id)
+    return found, found.status == "ok" or found.name == _OTHER_BUILDS
 
 
-def _check_store(path: Path) -> Finding:
+def _check_store(path: Path, build_id: str) -> Finding:
     from codemode_snapshots.sqlite import SqliteStore
     from codemode_snapshots.sqlite_file import SCHEMA_VERSION
 
@@ -112,6 +114,7 @@ def _check_store(path: Path) -> Finding:
         store = SqliteStore(path)
         try:
             totals = store.totals()
+            foreign = sum(run.label.build_id != build_id for run in store.list_runs()) if build_id else 0
         finally:
             store.close()
         if key.exists():
@@ -122,6 +125,12 @@ def _check_store(path: Path) -> Finding:
     if totals.snapshots and not key.exists():
         fix = f"restore {key} from a backup; without it the runs are lost"
         return Finding("store file", "degraded", f"{totals.snapshots} runs, and no key to open them", fix)
+    if foreign:
+        problem = f"{foreign} of {totals.snapshots} runs were suspended by another build, and stay for it"
+        fix = (
+            "finish them with the version that suspended them; `codemode runs show` tells what each has done"
+        )
+        return Finding(_OTHER_BUILDS, "degraded", problem, fix)
     told = f"{path}: schema {SCHEMA_VERSION}, {totals.snapshots} runs, {totals.total_bytes} bytes"
     return Finding("store file", "ok", told)
 

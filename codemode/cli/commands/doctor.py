@@ -64,7 +64,7 @@ async def examine(options: argparse.Namespace, screen: Screen) -> list[Finding]:
     if arguments is None:
         return findings
     if arguments["store"] is not None:
-        stored, can_open = check_store(arguments["store"])
+        stored, can_open = check_store(arguments["store"], "" if image is None else image.build_id)
         findings.append(stored)
         if not can_open:
             arguments["store"] = None  # looking must not make a file; the rest can still be looked at
