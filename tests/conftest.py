@@ -1,8 +1,13 @@
-"""What every suite may use: `leaves_nothing`, which fails a test that leaves anything of itself behind."""
+"""How every test runs: an `async def test_…` in a loop of its own, and `leaves_nothing` for any test.
+
+Async tests need no plugin: the hook below runs them. `leaves_nothing` fails a test that leaves anything of
+itself behind.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import inspect
 import os
 import select
 import tempfile
@@ -13,13 +18,26 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.loops import DEFAULT_SECONDS, run
+
 _PR_SET_CHILD_SUBREAPER = 36
 PATIENCE_SECONDS = 10.0
 
 
+@pytest.hookimpl(tryfirst=True)  # before the plugin that comes with anyio, which an SDK brings along
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Runs `async def test_…` for at most 60 s, or as many as `@pytest.mark.seconds(120)` says."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    wanted = {name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}
+    marker = pyfuncitem.get_closest_marker("seconds")
+    run(lambda: pyfuncitem.obj(**wanted), marker.args[0] if marker else DEFAULT_SECONDS)
+    return True
+
+
 @pytest.fixture
 def leaves_nothing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No process, thread, descriptor or temporary file more than before. Tasks: see harness/workers.py."""
+    """No process, thread, descriptor or temporary file more than before. Tasks: the hook sees to them."""
     with nothing_left(tmp_path_factory.mktemp("temporary")):
         yield
 

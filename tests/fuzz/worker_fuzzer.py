@@ -24,7 +24,8 @@ from codemode.workers.supervisor import Supervisor, SupervisorSettings
 from codemode.workers.worker import Worker
 from tests.fuzz.mutation import change_bytes, change_json, encode_json, rubbish
 from tests.fuzz.runner import Subject
-from tests.harness.workers import Offering, until, value_of
+from tests.harness.loops import until
+from tests.harness.workers import Offering, value_of
 
 _PATIENCE_SECONDS = 30.0
 _BUDGET_MS = 200

@@ -11,7 +11,8 @@ import sys
 
 from codemode.workers.supervisor import Supervisor, SupervisorSettings
 from tests.conftest import descendants
-from tests.harness.workers import start, until
+from tests.harness.loops import until
+from tests.harness.workers import start
 
 
 async def main(ending: str) -> None:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.harness.workers import run, supervisor, value_of
+from tests.harness.workers import supervisor, value_of
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -35,13 +35,10 @@ def test_the_host_loads_neither_wasmtime_nor_a_parser() -> None:
         ("typescript", {"codemode", "quickjs_rs"}, {"wasmtime", "tree_sitter_typescript"}),
     ],
 )
-def test_a_worker_loads_what_its_flavour_needs_and_no_more(
+async def test_a_worker_loads_what_its_flavour_needs_and_no_more(
     flavour: str, absent: set[str], present: set[str]
 ) -> None:
-    async def scenario() -> None:
-        async with supervisor(entry="tests.workers.telling_zygote") as found:
-            loaded = set(await value_of(found, "modules", language=flavour))
-        assert loaded & absent == set()
-        assert loaded & present == present
-
-    run(scenario)
+    async with supervisor(entry="tests.workers.telling_zygote") as found:
+        loaded = set(await value_of(found, "modules", language=flavour))
+    assert loaded & absent == set()
+    assert loaded & present == present

@@ -11,7 +11,7 @@ import pytest
 from codemode_runtime import wire
 
 from tests.conftest import ends
-from tests.harness.workers import run, start, supervisor
+from tests.harness.workers import start, supervisor
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -47,15 +47,11 @@ def test_nothing_is_left_of_a_host_that_exits_with_runs_in_flight(ending: str, s
     assert [pid for pid in pids if not ends(pid)] == []
 
 
-def test_a_cache_that_others_can_write_to_is_neither_read_nor_written(tmp_path: Path) -> None:
+async def test_a_cache_that_others_can_write_to_is_neither_read_nor_written(tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o777)
-
-    async def scenario() -> None:
-        async with supervisor(cache=shared) as found:
-            with await found.lease() as worker:
-                assert isinstance(await start(worker, "return 1"), wire.Done)
-
-    run(scenario)
+    async with supervisor(cache=shared) as found:
+        with await found.lease() as worker:
+            assert isinstance(await start(worker, "return 1"), wire.Done)
     assert list(shared.iterdir()) == []

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.harness.engine import until
+from tests.harness.loops import until
 
 HERE = Path(__file__).parent
 
