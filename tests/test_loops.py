@@ -1,14 +1,12 @@
 """The hook that runs async tests: in a loop of their own, bounded, and strict about what they leave."""
 
 import asyncio
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.harness.loops import run
+from tests.harness.processes import python
 
 SUITE = """
 import asyncio
@@ -39,14 +37,8 @@ def test_async_tests_fail_for_an_assertion_for_a_task_they_leave_and_for_their_t
     (tmp_path / "conftest.py").write_text("from tests.conftest import pytest_pyfunc_call\n")
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = seconds(bound): as in pyproject.toml\n")
     (tmp_path / "test_suite.py").write_text(SUITE)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-ra", "--tb=line", "-p", "no:cacheprovider"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "COLUMNS": "200"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    options = ("-q", "-ra", "--tb=line", "-p", "no:cacheprovider")
+    done = python("-m", "pytest", *options, cwd=tmp_path, env={"COLUMNS": "200"})
     assert [line for line in done.stdout.splitlines() if line.startswith("FAILED")] == [
         "FAILED test_suite.py::test_fails[1] - assert 1 == 2",
         "FAILED test_suite.py::test_leaves_a_task - AssertionError: tasks were left behind",

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -20,6 +18,7 @@ from codemode.adapters.langchain import as_langchain
 from codemode.adapters.openai_agents import as_openai_agents
 from codemode.adapters.pydantic_ai import CodeModeToolset
 from tests.harness.engine import echo, engine, fail
+from tests.harness.processes import modules_after
 
 OFF = {"enabled": False}
 
@@ -35,13 +34,8 @@ OFF = {"enabled": False}
     ],
 )
 def test_each_adapter_loads_its_own_framework_and_no_other(module: str, framework: str) -> None:
-    script = (
-        f"import sys, codemode.adapters{module};"
-        "print([n for n in ('pydantic_ai', 'langchain_core', 'agents') if n in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-
-    assert done.stdout.strip() == str([framework] if framework else [])
+    loaded = modules_after(f"import codemode.adapters{module}")
+    assert loaded & {"pydantic_ai", "langchain_core", "agents"} == ({framework} if framework else set())
 
 
 async def test_a_pydantic_ai_model_sees_exec_and_wait_and_gets_results_as_values() -> None:

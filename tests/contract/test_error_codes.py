@@ -17,8 +17,8 @@ import pytest
 from codemode import ConfigError, Engine
 from codemode.contract.error_codes import ERROR_CODES, ErrorCode, Phase
 from codemode.contract.results import CodeModeResult
-from tests.conftest import descendants
 from tests.harness.engine import Desk, engine, failure_of, texts, value_of, waiting
+from tests.harness.leftovers import descendants
 from tests.harness.loops import until
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")

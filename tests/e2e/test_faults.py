@@ -18,8 +18,8 @@ import pytest
 
 from codemode import CallContext, Completed, Engine, Failed, Waiting, tool
 from codemode.contract.results import CodeModeResult
-from tests.e2e.faults import Clock, Gate, workers_of
 from tests.harness.engine import echo, engine, failure_of, value_of, waiting
+from tests.harness.faults import Clock, Gate, workers_of
 from tests.harness.loops import until
 
 pytestmark = [pytest.mark.usefixtures("leaves_nothing"), pytest.mark.timeout(240)]

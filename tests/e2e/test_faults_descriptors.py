@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from codemode import Completed
-from tests.e2e.faults import Gate, no_descriptors, workers_of
 from tests.harness.engine import echo, engine, failure_of, value_of, waiting
+from tests.harness.faults import Gate, no_descriptors, workers_of
 from tests.harness.loops import until
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")

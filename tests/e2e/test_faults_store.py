@@ -14,8 +14,8 @@ from codemode_snapshots.sqlite import SqliteStore
 
 from codemode import Completed, Engine, Waiting, tool
 from codemode.contract.results import CodeModeResult
-from tests.e2e.faults import Gate, full_disk, read_only
 from tests.harness.engine import echo, engine, failure_of, pay, value_of, waiting
+from tests.harness.faults import Gate, full_disk, read_only
 from tests.harness.loops import until
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")

@@ -20,9 +20,9 @@ from codemode.mcp.bridge import McpBridge
 from codemode.runs.stored_runs import StoredRuns, store_limits
 from codemode.tools import CallContext
 from codemode.workers.supervisor import Supervisor, SupervisorSettings
-from tests.e2e.mcp.harness import HERE, fast, free_port, listening, servers
 from tests.harness.engine import Desk, echo, engine, failure_of, value_of
 from tests.harness.loops import until
+from tests.harness.mcp_servers import fast, fast_at, fast_listening, free_port, servers
 from tests.harness.tool_search import damage_runtime
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
@@ -64,18 +64,17 @@ async def test_an_engine_whose_parts_all_work_says_so_after_trying_them(
 @pytest.mark.guarantee("health-is-probed")
 async def test_a_server_that_is_down_degrades_the_engine_and_its_return_heals_it() -> None:
     port = free_port()
-    command = [sys.executable, str(HERE / "fast_server.py"), str(port)]
-    given = servers(fast=fast(), gone={"url": f"http://127.0.0.1:{port}/mcp", "connect": "lazy"})
+    given = servers(fast=fast(), gone=fast_at(port, connect="lazy"))
     names = ("workers", "store", "MCP server fast", "MCP server gone")
     async with engine((), mcp=given) as made:
-        async with listening(command, port) as server:
+        async with fast_listening(port) as server:
             value_of(await made.exec("return 1"))  # connects the lazy one
             up = await made.health()
             server.send_signal(signal.SIGKILL)
             await server.wait()
             down = await made.health()
             works = value_of(await made.exec("return (await MCP.fast.add({ a: 1 })).result"))
-        async with listening(command, port):
+        async with fast_listening(port):
             await until(lambda: made.health()["mcp"][1]["state"] == "connected")
             back = await made.health()
     fine = dict.fromkeys(names, "healthy")

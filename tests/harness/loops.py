@@ -10,9 +10,10 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from tests.harness.patience import PATIENCE_SECONDS
+
 T = TypeVar("T")
 DEFAULT_SECONDS = 60.0
-PATIENCE_SECONDS = 30.0
 
 
 def run(scenario: Callable[[], Coroutine[Any, Any, T]], seconds: float = DEFAULT_SECONDS) -> T:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.conftest import nothing_left
+from tests.harness.leftovers import nothing_left
 from tests.hostile.arena import Arena, Verdict
 from tests.hostile.corpus import HeaderRefused, HostileProgram, load_all, read
 

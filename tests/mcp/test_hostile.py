@@ -12,10 +12,10 @@ from codemode.executor import Decision
 from codemode.mcp.bridge import McpBridge
 from codemode.mcp.library import Library
 from codemode.tools import CallContext, Tool
-from tests.e2e.mcp.grammar import problems
-from tests.e2e.mcp.harness import HERE, hostile, servers
 from tests.harness.engine import engine, failure_of, value_of
+from tests.harness.grammar import problems
 from tests.harness.loops import until
+from tests.harness.mcp_servers import FILES, hostile, servers
 
 LOST = "the MCP server bad was lost: "
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
@@ -171,7 +171,7 @@ async def test_a_server_that_cannot_be_reached_degrades_the_engine_and_no_more(
 
 async def test_a_server_that_failed_at_first_is_tried_again(tmp_path: Path) -> None:
     script = tmp_path / "late.py"
-    source = (HERE / "hostile_server.py").read_text()
+    source = (FILES / "hostile_server.py").read_text()
     late = {**hostile("calls"), "args": [str(script), "calls"]}
     async with engine((), mcp=servers(late=late)) as made:
         before = made.health()["mcp"][0]["state"]

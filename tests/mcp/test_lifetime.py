@@ -13,10 +13,11 @@ import pytest
 from codemode.executor import Decision
 from codemode.mcp.bridge import McpBridge
 from codemode.tools import CallContext
-from tests.conftest import descendants, ends
-from tests.e2e.mcp.harness import HERE, fast, free_port, hostile, listening, servers
 from tests.harness.engine import engine, value_of
+from tests.harness.leftovers import descendants, ends
 from tests.harness.loops import until
+from tests.harness.mcp_servers import FILES, fast, fast_at, fast_listening, free_port, hostile, servers
+from tests.harness.processes import python
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -27,7 +28,7 @@ signal.signal(signal.SIGTERM, signal.SIG_IGN)
 code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(3600)"
 subprocess.Popen([sys.executable, "-c", code])
 sys.argv = ["hostile", "calls"]
-exec(open({str(HERE / "hostile_server.py")!r}).read())
+exec(open({str(FILES / "hostile_server.py")!r}).read())
 time.sleep(3600)
 """
 
@@ -66,15 +67,12 @@ async def test_a_cancelled_start_of_lazy_servers_is_over_when_the_engine_is_clos
 
 async def test_a_restarted_http_server_is_connected_again() -> None:
     port = free_port()
-    command = [sys.executable, str(HERE / "fast_server.py"), str(port)]
     program = "return await MCP.fast.add({ a: 1 }).then((v) => v.result, (e) => e.code)"
-    async with engine(
-        (), mcp=servers(fast={"url": f"http://127.0.0.1:{port}/mcp", "connect": "lazy"})
-    ) as made:
-        async with listening(command, port):
+    async with engine((), mcp=servers(fast=fast_at(port, connect="lazy"))) as made:
+        async with fast_listening(port):
             first = value_of(await made.exec(program))
         down = value_of(await made.exec(program))
-        async with listening(command, port):
+        async with fast_listening(port):
             await until(lambda: made.health()["mcp"][0]["state"] == "connected")
             again = value_of(await made.exec(program))
         assert (first, down, again) == (2, "mcp_error", 2)
@@ -86,14 +84,7 @@ async def test_an_engine_without_mcp_never_loads_the_sdk(tmp_path: Path) -> None
         "async def main():\n    async with Engine() as engine:\n        await engine.exec('return 1')\n"
         "asyncio.run(main())\nprint(sorted({'mcp', 'anyio', 'pydantic', 'httpx2'} & set(sys.modules)))"
     )
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        program,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        stdout=asyncio.subprocess.PIPE,
-    )
-    assert (await process.communicate())[0] == b"[]\n"
+    assert python("-c", program).stdout == "[]\n"
 
 
 async def test_two_engines_have_servers_of_their_own(tmp_path: Path) -> None:

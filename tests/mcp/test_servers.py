@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,9 +13,9 @@ import pytest
 
 from codemode import Engine
 from codemode.executor import AfterToolCall, ApprovalRequest, AuditEvent, BeforeToolCall, Block
-from tests.e2e.mcp.harness import HERE, fast, free_port, listening, servers
 from tests.harness.engine import engine, failure_of, statuses, texts, value_of, waiting
 from tests.harness.loops import until
+from tests.harness.mcp_servers import fast, fast_at, fast_listening, free_port, servers
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -28,11 +27,7 @@ async def over(transport: str, **options: Any) -> AsyncGenerator[Engine]:
             yield made
         return
     port = free_port()
-    url = {"url": f"http://127.0.0.1:{port}/mcp"}
-    async with (
-        listening([sys.executable, str(HERE / "fast_server.py"), str(port)], port),
-        engine((), mcp=servers(fast=url), **options) as made,
-    ):
+    async with fast_listening(port), engine((), mcp=servers(fast=fast_at(port)), **options) as made:
         yield made
 
 

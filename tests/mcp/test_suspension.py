@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.mcp.harness import fast, servers
 from tests.harness.engine import engine, statuses, value_of, waiting
 from tests.harness.loops import until
+from tests.harness.mcp_servers import fast, servers
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 

@@ -13,8 +13,8 @@ import pytest
 
 from codemode import Engine, tool
 from codemode.contract.events import CallFinished, Event, Finished
-from tests.e2e.faults import Clock, read_only
 from tests.harness.engine import Desk, engine, failure_of, statuses, value_of, waiting
+from tests.harness.faults import Clock, read_only
 from tests.harness.loops import until
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from codemode import Engine, Tool, tool
-from tests.e2e.faults import Clock
 from tests.harness.engine import Desk, engine, failure_of, statuses, value_of, waiting
+from tests.harness.faults import Clock
 from tests.harness.loops import until
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")

@@ -11,9 +11,9 @@ from codemode import Engine
 from codemode.executor import AfterToolCall, BeforeToolCall, Block, Rewrite
 from codemode.tool_search import Answer
 from codemode.tools import Tool
-from tests.e2e.mcp.harness import fast, servers
 from tests.harness.engine import Desk
 from tests.harness.loops import until
+from tests.harness.mcp_servers import fast, servers
 from tests.harness.tool_search import Log, end_by
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")

@@ -14,9 +14,9 @@ import pytest
 from codemode import ConfigError, Engine
 from codemode.tool_search import Answer
 from codemode.tools import Tool
-from tests.e2e.mcp.harness import HERE, free_port, listening, servers
 from tests.harness.engine import Desk
 from tests.harness.loops import until
+from tests.harness.mcp_servers import fast_at, fast_listening, free_port, servers
 from tests.harness.tool_samples import make
 from tests.harness.tool_search import MODES, Log, call, damage_runtime, end_by, told
 
@@ -71,10 +71,8 @@ async def test_a_tool_that_is_gone_since_it_was_found_cannot_be_called(mode: str
 @pytest.mark.parametrize("mode", ["code", "tools"])
 async def test_a_server_that_went_down_since_its_tool_was_found_fails_the_call(mode: str) -> None:
     port = free_port()
-    command = [sys.executable, str(HERE / "fast_server.py"), str(port)]
-    given = servers(fast={"url": f"http://127.0.0.1:{port}/mcp", "connect": "lazy"})
-    async with Engine((), False, mcp=given) as engine:
-        async with listening(command, port):
+    async with Engine((), False, mcp=servers(fast=fast_at(port, connect="lazy"))) as engine:
+        async with fast_listening(port):
             prepared = await engine.tool_search({"mode": mode}).prepare()
             up = await call(prepared, "mcp:fast:add", {"a": 1})
         down = await call(prepared, "mcp:fast:add", {"a": 1})

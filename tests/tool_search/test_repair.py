@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from codemode import Engine
@@ -185,7 +185,6 @@ KEYS = st.sampled_from(
 SENT = JSON | st.dictionaries(KEYS, JSON | st.sampled_from(["plain", "tricky", '{"subject":1}']), max_size=5)
 
 
-@settings(deadline=None)
 @given(sent=SENT)
 def test_whatever_is_sent_is_read_or_refused_and_nothing_else(sent: Any) -> None:
     readers: list[Callable[[object], object]] = [

@@ -1,12 +1,11 @@
 """`as_tool`: the tools people already have."""
 
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 
 from codemode.tools import CallContext, Tool, ToolDefinitionError, as_tool, as_tools, tool
+from tests.harness.processes import modules_after
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
@@ -80,14 +79,8 @@ def test_many_keep_their_order() -> None:
 
 
 def test_adapting_imports_no_framework() -> None:
-    script = (
-        "import sys; from codemode.tools import as_tool; as_tool(lambda x: x);"
-        "names = ('pydantic', 'langchain_core', 'pydantic_ai', 'jsonschema_rs');"
-        "print([name for name in names if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-
-    assert done.stdout.strip() == "[]"
+    loaded = modules_after("from codemode.tools import as_tool; as_tool(lambda x: x)")
+    assert loaded & {"pydantic", "langchain_core", "pydantic_ai", "jsonschema_rs"} == set()
 
 
 async def test_a_langchain_tool_is_a_tool() -> None:

@@ -10,7 +10,7 @@ import os
 import sys
 
 from codemode.workers.supervisor import Supervisor, SupervisorSettings
-from tests.conftest import descendants
+from tests.harness.leftovers import descendants
 from tests.harness.loops import until
 from tests.harness.workers import start
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import descendants
+from tests.harness.leftovers import descendants
 from tests.harness.loops import until
 from tests.harness.workers import supervisor, value_of
 

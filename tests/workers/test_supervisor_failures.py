@@ -14,7 +14,7 @@ from codemode_runtime.zygote_wire import Setup
 
 from codemode.workers.errors import ProtocolViolation, RuntimeUnavailable, WorkerLost
 from codemode.workers.zygote import Zygote
-from tests.conftest import ends
+from tests.harness.leftovers import ends
 from tests.harness.loops import until
 from tests.harness.tool_search import damage_runtime
 from tests.harness.workers import ROGUE, answers, start, supervisor, value_of

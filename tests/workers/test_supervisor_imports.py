@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
+from tests.harness.processes import modules_after
 from tests.harness.workers import supervisor, value_of
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
@@ -15,12 +13,8 @@ FOREIGN_TO_HOSTS = {"wasmtime", "tree_sitter", "tree_sitter_typescript", "zstand
 
 
 def test_the_host_loads_neither_wasmtime_nor_a_parser() -> None:
-    script = (
-        "import sys, codemode.workers.supervisor; print(*{name.partition('.')[0] for name in sys.modules})"
-    )
-    path = f"import sys; sys.path[:] = {sys.path!r};"
-    loaded = subprocess.run([sys.executable, "-c", path + script], capture_output=True, check=True, text=True)
-    assert FOREIGN_TO_HOSTS & set(loaded.stdout.split()) == set()
+    loaded = modules_after("import codemode.workers.supervisor")
+    assert FOREIGN_TO_HOSTS & {name.partition(".")[0] for name in loaded} == set()
 
 
 @pytest.mark.guarantee("typescript-works")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,12 +9,11 @@ from pathlib import Path
 import pytest
 from codemode_runtime import wire
 
-from tests.conftest import ends
+from tests.harness.leftovers import ends
+from tests.harness.processes import PROJECT, environment
 from tests.harness.workers import start, supervisor
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
-
-ROOT = Path(__file__).parents[2]
 
 
 def host(ending: str) -> tuple[subprocess.Popen[bytes], list[int]]:
@@ -23,8 +21,8 @@ def host(ending: str) -> tuple[subprocess.Popen[bytes], list[int]]:
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.workers.host_process", ending],
         stdout=subprocess.PIPE,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        cwd=PROJECT,
+        env=environment(),
     )
     assert process.stdout is not None
     with process.stdout as out:

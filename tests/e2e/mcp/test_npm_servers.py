@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from codemode.executor import ApprovalRequest
-from tests.e2e.mcp.grammar import problems
-from tests.e2e.mcp.harness import free_port, listening, servers
 from tests.e2e.mcp.npm_servers import server_script
 from tests.harness.engine import engine, value_of, waiting
+from tests.harness.grammar import problems
+from tests.harness.mcp_servers import free_port, listening, servers
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 

@@ -1,6 +1,5 @@
 """The JSON-RPC backend against hosts that do not keep to the protocol: it says so, and goes on."""
 
-import asyncio
 import contextlib
 import json
 import signal
@@ -13,11 +12,12 @@ from hypothesis import strategies as st
 
 from codemode.serve.json_rpc import messages as rpc
 from codemode.serve.json_rpc.peer import MAX_REQUESTS
-from tests.e2e.serve.harness import HERE, PATIENCE_SECONDS, PROJECT, RawHost, raw_host, serve
+from tests.harness.patience import PATIENCE_SECONDS
+from tests.harness.processes import PROJECT
+from tests.harness.serve import SHOP, RawHost, raw_host, refusal, serve
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
-SHOP = str(HERE / "shop.py")
 HOLD: dict[str, Any] = {"name": "hold", "description": "Takes its time."}
 
 
@@ -179,7 +179,7 @@ async def test_a_signal_in_the_middle_of_a_call_ends_everything_with_exit_code_z
         await host.begin(tools=[HOLD])
         await host.ask("exec", {"input": {"code": "return await tools.hold({})"}})
         host.process.send_signal(number)
-        assert await asyncio.wait_for(host.process.wait(), PATIENCE_SECONDS) == 0
+        assert await host.ended() == 0
 
 
 async def test_two_tools_under_one_id_and_a_tool_that_cannot_be_are_errors_of_the_host() -> None:
@@ -205,17 +205,8 @@ async def test_stdout_carries_the_protocol_alone_whatever_tools_print() -> None:
 
 
 def test_a_file_as_standard_input_is_refused_in_words() -> None:
-    done = subprocess.run(
-        serve("--stdio"),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        cwd=PROJECT,
-        timeout=PATIENCE_SECONDS,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == ("codemode serve: stdin: must be a pipe, a socket or a terminal, not a file.\n")
+    text = "codemode serve: stdin: must be a pipe, a socket or a terminal, not a file.\n"
+    assert refusal("--stdio") == (2, "", text)
 
 
 _JSON = st.recursive(

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.serve.harness import RawHost, raw_host
+from tests.harness.serve import RawHost, raw_host
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 

@@ -3,16 +3,16 @@
 import asyncio
 import json
 import socket
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
-from tests.e2e.serve.harness import PATIENCE_SECONDS, PROJECT, http_server, serve
 from tests.e2e.serve.mcp_clients import TOOLS, another, call
 from tests.harness.loops import until
+from tests.harness.patience import PATIENCE_SECONDS
+from tests.harness.serve import http_server, refusal
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -104,30 +104,12 @@ async def test_a_signal_ends_a_call_in_flight_and_its_tools(tmp_path: Path) -> N
         assert (tmp_path / "file.cancelled").exists()
 
 
-def refusal(*arguments: str) -> tuple[int, str]:
-    done = subprocess.run(
-        serve("--mcp", *arguments),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        cwd=PROJECT,
-        timeout=PATIENCE_SECONDS,
-        check=False,
-    )
-    return done.returncode, done.stderr
-
-
 def test_an_address_that_cannot_be_served_is_refused_in_words() -> None:
-    code, text = refusal("--http", "0.0.0.0:0")
-    assert code == 2
-    assert text == (
-        "codemode serve: http: 0.0.0.0 is every address: name the hosts that clients may call it by.\n"
-    )
+    text = "codemode serve: http: 0.0.0.0 is every address: name the hosts that clients may call it by.\n"
+    assert refusal("--mcp", "--http", "0.0.0.0:0") == (2, "", text)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         place = f"127.0.0.1:{taken.getsockname()[1]}"
-        assert refusal("--http", place) == (
-            2,
-            f"codemode serve: http: cannot listen at {place}: Address already in use.\n",
-        )
+        text = f"codemode serve: http: cannot listen at {place}: Address already in use.\n"
+        assert refusal("--mcp", "--http", place) == (2, "", text)

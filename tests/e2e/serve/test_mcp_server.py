@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError, types
 
-from tests.e2e.mcp.harness import fast, servers
 from tests.e2e.serve.mcp_clients import ERAS, answering, call, connected
 from tests.harness.loops import until
+from tests.harness.mcp_servers import fast, servers
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 

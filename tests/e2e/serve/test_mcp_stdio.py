@@ -1,16 +1,15 @@
 """The MCP server over stdio against clients that do not keep to the protocol, or leave."""
 
-import asyncio
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.serve.harness import ENVIRONMENT, PATIENCE_SECONDS, PROJECT, RawHost, raw_host
 from tests.e2e.serve.mcp_clients import TOOLS
 from tests.harness.loops import until
+from tests.harness.processes import python
+from tests.harness.serve import RawHost, raw_host
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -65,7 +64,7 @@ async def test_a_client_that_leaves_in_the_middle_of_a_call_ends_the_server_and_
         await until((tmp_path / "file.asked").exists)
         assert host.process.stdin is not None
         host.process.stdin.close()
-        assert await asyncio.wait_for(host.process.wait(), PATIENCE_SECONDS) == 0
+        assert await host.ended() == 0
     assert (tmp_path / "file.cancelled").exists()
 
 
@@ -79,14 +78,6 @@ importlib.util.find_spec = lambda name, *more: None if name == "mcp" else real(n
 from codemode.cli import main
 sys.exit(main(["serve", "--mcp"]))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        cwd=PROJECT,
-        env=ENVIRONMENT,
-        timeout=PATIENCE_SECONDS,
-        check=False,
-    )
+    done = python("-c", program)
     assert done.returncode == 2
     assert done.stderr == ('codemode serve: mcp: serving MCP needs its SDK: pip install "codemode[mcp]".\n')
