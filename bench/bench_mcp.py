@@ -2,7 +2,7 @@
 
     python bench/bench_mcp.py                   a JSON line per measurement, then the ratios
 
-The server is a child process over stdio that answers at once (tests/e2e/mcp/fast_server.py), so that the way
+The server is a child process over stdio that answers at once (tests/mcp/fast_server.py), so that the way
 is measured and not the tool. "in sequence": one program that awaits call after call, against a loop that
 does; "at once": sixteen calls in flight. Each is repeated in turns, engine and client, so that noise meets
 both; "best" are the least disturbed rounds, which a busy machine spoils less.
@@ -22,7 +22,7 @@ from mcp import Client, StdioServerParameters
 
 from codemode import Completed, Engine
 
-SERVER = [str(Path(__file__).parents[1] / "tests" / "e2e" / "mcp" / "fast_server.py")]
+SERVER = [str(Path(__file__).parents[1] / "tests" / "mcp" / "fast_server.py")]
 CALLS = 200
 AT_ONCE = 16
 ROUNDS = 15

@@ -1,84 +1,38 @@
-"""What every suite may use: `leaves_nothing`, which fails a test that leaves anything of itself behind."""
+"""How every test runs: an `async def test_…` in a loop of its own, and `leaves_nothing` for any test.
+
+Async tests need no plugin: the hook below runs them. `leaves_nothing` fails a test that leaves anything of
+itself behind.
+"""
 
 from __future__ import annotations
 
-import ctypes
-import os
-import select
-import tempfile
-import threading
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+import inspect
+from collections.abc import Iterator
 
+import hypothesis
 import pytest
 
-_PR_SET_CHILD_SUBREAPER = 36
-PATIENCE_SECONDS = 10.0
+from tests.harness.leftovers import nothing_left
+from tests.harness.loops import DEFAULT_SECONDS, run
+
+# no test fails for the time it took: on a busy machine any example may take long
+hypothesis.settings.register_profile("suite", deadline=None)
+hypothesis.settings.load_profile("suite")
+
+
+@pytest.hookimpl(tryfirst=True)  # before the plugin that comes with anyio, which an SDK brings along
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Runs `async def test_…` for at most 60 s, or as many as `@pytest.mark.seconds(120)` says."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    wanted = {name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}
+    marker = pyfuncitem.get_closest_marker("seconds")
+    run(lambda: pyfuncitem.obj(**wanted), marker.args[0] if marker else DEFAULT_SECONDS)
+    return True
 
 
 @pytest.fixture
 def leaves_nothing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No process, thread, descriptor or temporary file more than before. Tasks: see harness/workers.py."""
+    """No process, thread, descriptor or temporary file more than before. Tasks: the hook sees to them."""
     with nothing_left(tmp_path_factory.mktemp("temporary")):
         yield
-
-
-@contextmanager
-def nothing_left(folder: Path) -> Generator[None]:
-    """The same for any stretch of a suite; temporary files are made in `folder`."""
-    # orphans of the test become our children, so that they are found
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    previous, tempfile.tempdir = tempfile.tempdir, str(folder)
-    threads = set(threading.enumerate())
-    descriptors = _descriptors()
-    processes = descendants(os.getpid())
-    try:
-        yield
-    finally:
-        tempfile.tempdir = previous
-    left = [pid for pid in descendants(os.getpid()) - processes if not ends(pid)]
-    assert left == [], "processes were left behind"
-    for thread in set(threading.enumerate()) - threads:
-        thread.join(PATIENCE_SECONDS)  # what waits for a process of the test ends just after it
-    assert set(threading.enumerate()) - threads == set()
-    assert _descriptors() - descriptors == set()
-    assert list(folder.iterdir()) == []
-
-
-def descendants(root: int) -> set[int]:
-    parents: dict[int, int] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with suppress(OSError):
-                parents[int(entry.name)] = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
-    found: set[int] = set()
-    fresh = {root}
-    while fresh:
-        fresh = {pid for pid, parent in parents.items() if parent in fresh} - found
-        found |= fresh
-    return found
-
-
-def ends(pid: int) -> bool:
-    """Waits, bounded, for the end of a process that need not be our child; reaps it if it is."""
-    try:
-        descriptor = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return True
-    try:
-        ended = bool(select.select([descriptor], [], [], PATIENCE_SECONDS)[0])
-    finally:
-        os.close(descriptor)
-    if ended:
-        with suppress(ChildProcessError):
-            os.waitpid(pid, os.WNOHANG)
-    return ended
-
-
-def _descriptors() -> set[str]:
-    found: set[str] = set()
-    for name in os.listdir("/proc/self/fd"):
-        with suppress(OSError):
-            found.add(f"{name} -> {os.readlink(f'/proc/self/fd/{name}')}")
-    return {entry for entry in found if "/proc/" not in entry}

@@ -1,9 +1,7 @@
 """The code in README and docs runs, and prints what the page says; links lead somewhere."""
 
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
@@ -14,8 +12,8 @@ from codemode.executor import AfterToolCall, ApprovalRequest, AuditEvent, Before
 from codemode.policy import GROUPS, PROFILES
 from docs.check_blocks import check
 from tests.docs_page import is_like, read_blocks
+from tests.harness.processes import PROJECT, python
 
-PROJECT = Path(__file__).resolve().parents[1]
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))]
 RUNNABLE = [page for page in PAGES if read_blocks(page.read_text())]
 RIGHT = """
@@ -83,9 +81,9 @@ def test_each_page_is_in_the_index(page: Path) -> None:
 
 
 def test_the_reference_is_what_the_code_makes_of_it() -> None:
-    command = [sys.executable, str(PROJECT / "docs" / "make_reference.py"), "--print"]
-    made = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
-    assert made == (PROJECT / "docs" / "reference.md").read_text(), "run docs/make_reference.py"
+    made = python(PROJECT / "docs" / "make_reference.py", "--print")
+    assert made.stderr == ""
+    assert made.stdout == (PROJECT / "docs" / "reference.md").read_text(), "run docs/make_reference.py"
 
 
 def test_the_error_page_has_each_code_once_and_in_order() -> None:
@@ -166,12 +164,4 @@ def test_three_dots_stand_for_a_part_of_one_line_only() -> None:
 
 
 def run(page: Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-W", "error", str(PROJECT / "tests" / "docs_page.py"), str(page)],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(PROJECT), *sys.path])},
-        capture_output=True,
-        text=True,
-        timeout=110,
-        check=False,
-    )
+    return python("-W", "error", PROJECT / "tests" / "docs_page.py", page, cwd=folder)

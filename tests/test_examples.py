@@ -1,24 +1,14 @@
 """Each example runs as it is, in an interpreter that treats warnings as errors."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+from tests.harness.processes import PROJECT, python
+
+EXAMPLES = PROJECT / "examples"
 
 
 def run(name: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(EXAMPLES / name)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
+    done = python("-W", "error", EXAMPLES / name)
     assert done.stderr == ""
     assert done.returncode == 0
     return done.stdout

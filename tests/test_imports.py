@@ -1,14 +1,13 @@
 """What importing a plane brings in, seen in a fresh interpreter."""
 
 import ast
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.harness.processes import python
 
 # Each loads a framework of the user's choice, with whatever that loads; nothing of ours imports them.
 FRAMEWORKS = tuple(f"codemode.adapters.{name}" for name in ("langchain", "openai_agents", "pydantic_ai"))
@@ -26,14 +25,7 @@ print(*sys.modules)
 
 def loaded_by(package: str) -> tuple[set[str], set[str]]:
     """The modules after importing the package, and after importing each of its modules too."""
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, package, *FRAMEWORKS],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = python("-c", PROGRAM, package, *FRAMEWORKS)
     assert done.stderr == ""
     alone, whole = done.stdout.splitlines()
     return set(alone.split()), set(whole.split())

@@ -1,9 +1,10 @@
 """How the tree may look: small files, no module under a bare name, nothing built or foreign committed."""
 
 import subprocess
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
-PROJECT = Path(__file__).resolve().parents[1]
+from tests.harness.processes import PROJECT
+
 PLANES = ("codemode", "runtime", "snapshots")
 MAX_LINES = 400
 # Files that are longer, each with the reason why a split would be worse.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
@@ -12,119 +11,98 @@ from codemode.adapters import prepare_tools
 from codemode.adapters.calling import ModelTools
 from codemode.executor import BeforeToolCall, Block
 from codemode.surface import PayloadRefused, PreparedRun, prepare_run, render_tools
-from tests.harness.engine import Desk, echo, engine, pay, run
+from tests.harness.engine import Desk, echo, engine, pay
 from tests.harness.tool_samples import make
 
 OFF = {"enabled": False}
 
 
-def test_in_code_mode_exec_and_wait_are_called_by_name_with_an_object_or_its_text(
+async def test_in_code_mode_exec_and_wait_are_called_by_name_with_an_object_or_its_text(
     leaves_nothing: None,
 ) -> None:
-    async def scenario() -> list[Any]:
-        async with engine() as host:
-            tools = await prepare_tools(host, session="s1")
-            assert tools.active
-            assert [shown.name for shown in tools.visible] == ["exec", "wait"]
-            program = {"code": "return await tools.echo({ value: 7 })"}
-            return [await tools.call("exec", program), await tools.call("exec", json.dumps(program))]
-
-    for answer in run(scenario):
+    async with engine() as host:
+        tools = await prepare_tools(host, session="s1")
+        assert tools.active
+        assert [shown.name for shown in tools.visible] == ["exec", "wait"]
+        program = {"code": "return await tools.echo({ value: 7 })"}
+        answers = [await tools.call("exec", program), await tools.call("exec", json.dumps(program))]
+    for answer in answers:
         assert (answer.value["status"], answer.value["value"], answer.is_error) == ("completed", 7, False)
         assert json.loads(answer.text) == answer.value
 
 
-def test_the_model_is_told_the_ledger_and_what_was_lost_and_not_the_other_telemetry() -> None:
-    async def scenario() -> Any:
-        async with engine() as host:
-            tools = await prepare_tools(host)
-            return await tools.call("exec", {"code": "await tools.echo({}); return { f() {} }"})
-
-    told = run(scenario).value["telemetry"]
+async def test_the_model_is_told_the_ledger_and_what_was_lost_and_not_the_other_telemetry() -> None:
+    async with engine() as host:
+        tools = await prepare_tools(host)
+        answer = await tools.call("exec", {"code": "await tools.echo({}); return { f() {} }"})
+    told = answer.value["telemetry"]
     assert list(told) == ["calls", "lossy"]
     assert [(call["name"], call["status"]) for call in told["calls"]] == [("echo", "ok")]
     assert [lost["path"] for lost in told["lossy"]] == ["$.f"]
 
 
-def test_a_suspended_program_is_gone_on_with_in_the_scope_it_was_prepared_for() -> None:
-    async def scenario() -> list[Any]:
-        desk = Desk()
-        async with engine(desk.tools) as host:
-            mine, other = await prepare_tools(host, session="s1"), await prepare_tools(host, session="s2")
-            code = "const held = tools.hold({ name: 'a' }); await yield_control(); return await held"
-            left = await mine.call("exec", {"code": code})
-            await desk.asked("a")
-            desk.answer("a", "late")
-            asked = {"runId": left.value["runId"]}
-            return [left, await other.call("wait", asked), await mine.call("wait", asked)]
-
-    left, foreign, ended = run(scenario)
+async def test_a_suspended_program_is_gone_on_with_in_the_scope_it_was_prepared_for() -> None:
+    desk = Desk()
+    async with engine(desk.tools) as host:
+        mine, other = await prepare_tools(host, session="s1"), await prepare_tools(host, session="s2")
+        code = "const held = tools.hold({ name: 'a' }); await yield_control(); return await held"
+        left = await mine.call("exec", {"code": code})
+        await desk.asked("a")
+        desk.answer("a", "late")
+        asked = {"runId": left.value["runId"]}
+        foreign = await other.call("wait", asked)
+        ended = await mine.call("wait", asked)
     assert (left.value["status"], left.is_error) == ("waiting", False)
     assert (foreign.value["code"], foreign.is_error) == ("invalid_input", True)
     assert ended.value["value"] == "late"
 
 
-def test_the_id_of_the_models_call_is_in_the_trajectory() -> None:
-    async def scenario() -> Any:
-        async with engine() as host:
-            tools = await prepare_tools(host, session="s1")
-            await tools.call("exec", {"code": "return 1"}, "toolu_7")
-            session = await host.session_trajectory("s1")
-            assert session is not None
-            return session.to_dict()
-
-    assert '"toolu_7"' in json.dumps(run(scenario))
+async def test_the_id_of_the_models_call_is_in_the_trajectory() -> None:
+    async with engine() as host:
+        tools = await prepare_tools(host, session="s1")
+        await tools.call("exec", {"code": "return 1"}, "toolu_7")
+        session = await host.session_trajectory("s1")
+        assert session is not None
+        assert '"toolu_7"' in json.dumps(session.to_dict())
 
 
 @pytest.mark.parametrize("arguments", ['{"code": "return', "[1]", '"return 1"', "7"])
-def test_arguments_that_are_no_object_are_a_failed_result_that_says_so(arguments: str) -> None:
-    async def scenario() -> Any:
-        async with engine() as host:
-            return await (await prepare_tools(host)).call("exec", arguments)
-
-    answer = run(scenario)
+async def test_arguments_that_are_no_object_are_a_failed_result_that_says_so(arguments: str) -> None:
+    async with engine() as host:
+        answer = await (await prepare_tools(host)).call("exec", arguments)
     assert answer.is_error
     assert answer.value["code"] == "invalid_input"
     assert answer.value["error"].startswith("The arguments of exec must be a JSON object: ")
 
 
 @pytest.mark.parametrize("arguments", ["", "{}", None])
-def test_no_arguments_are_an_empty_object(arguments: str | None) -> None:
-    async def scenario() -> Any:
-        async with engine(config=OFF) as host:
-            return await (await prepare_tools(host)).call("echo", arguments)
-
-    assert run(scenario).value is None
+async def test_no_arguments_are_an_empty_object(arguments: str | None) -> None:
+    async with engine(config=OFF) as host:
+        assert (await (await prepare_tools(host)).call("echo", arguments)).value is None
 
 
-def test_a_hidden_tool_called_directly_is_answered_with_how_to_call_it() -> None:
-    async def scenario() -> list[str]:
-        async with engine(policy={"deny": ["pay"]}) as host:
-            tools = await prepare_tools(host)
-            return [(await tools.call(name, {})).value["error"] for name in ("fail", "pay")]
-
-    hidden, denied = run(scenario)
+async def test_a_hidden_tool_called_directly_is_answered_with_how_to_call_it() -> None:
+    async with engine(policy={"deny": ["pay"]}) as host:
+        tools = await prepare_tools(host)
+        hidden, denied = [(await tools.call(name, {})).value["error"] for name in ("fail", "pay")]
     assert hidden == (
         '"fail" is called from a program: use exec, with code such as `return await tools.fail({})`.'
     )
     assert denied == 'There is no tool "pay". There are exec and wait.'
 
 
-def test_with_code_mode_off_the_tools_are_shown_and_called_as_they_are() -> None:
-    async def scenario() -> list[Any]:
-        async with engine([echo, make("plain")], OFF) as host:
-            tools = await prepare_tools(host)
-            assert not tools.active
-            assert [shown.name for shown in tools.visible] == ["echo", "plain"]
-            tools.guard({"tools": render_tools(tools.visible, "openai")})  # nothing to guard
-            return [
-                await tools.call("echo", {"value": {"a": 1}}),
-                await tools.call("echo", {"value": "as it is"}),
-                await tools.call("echoo", {}),
-                await tools.call("echo", {"valeu": 1}),
-            ]
-
-    value, words, unknown, wrong = run(scenario)
+async def test_with_code_mode_off_the_tools_are_shown_and_called_as_they_are() -> None:
+    async with engine([echo, make("plain")], OFF) as host:
+        tools = await prepare_tools(host)
+        assert not tools.active
+        assert [shown.name for shown in tools.visible] == ["echo", "plain"]
+        tools.guard({"tools": render_tools(tools.visible, "openai")})  # nothing to guard
+        value, words, unknown, wrong = [
+            await tools.call("echo", {"value": {"a": 1}}),
+            await tools.call("echo", {"value": "as it is"}),
+            await tools.call("echoo", {}),
+            await tools.call("echo", {"valeu": 1}),
+        ]
     assert (value.value, value.text) == ({"a": 1}, '{"a":1}')
     assert words.text == "as it is"
     assert (unknown.text, unknown.is_error) == ('There is no tool "echoo". Did you mean "echo"?', True)
@@ -132,7 +110,7 @@ def test_with_code_mode_off_the_tools_are_shown_and_called_as_they_are() -> None
     assert "valeu" in wrong.text
 
 
-def test_with_code_mode_off_hooks_approvals_and_the_caller_hold_as_in_programs() -> None:
+async def test_with_code_mode_off_hooks_approvals_and_the_caller_hold_as_in_programs() -> None:
     seen: list[tuple[str, CallContext]] = []
 
     class Rule:
@@ -140,13 +118,13 @@ def test_with_code_mode_off_hooks_approvals_and_the_caller_hold_as_in_programs()
             seen.append((call.tool, call.context))
             return Block("not today") if call.tool == "echo" else None
 
-    async def scenario() -> list[Any]:
-        async with engine([echo, pay], OFF, hooks=Rule()) as host:
-            context = CallContext(sender="ada")
-            tools = await prepare_tools(host, session="s1", agent="a1", context=context)
-            return [await tools.call("echo", {}, "c1"), await tools.call("pay", {"amount": 1}, "c2")]
-
-    blocked, unapproved = run(scenario)
+    async with engine([echo, pay], OFF, hooks=Rule()) as host:
+        context = CallContext(sender="ada")
+        tools = await prepare_tools(host, session="s1", agent="a1", context=context)
+        blocked, unapproved = [
+            await tools.call("echo", {}, "c1"),
+            await tools.call("pay", {"amount": 1}, "c2"),
+        ]
     assert (blocked.text, blocked.is_error) == ("ToolBlocked: echo was blocked: not today", True)
     assert (unapproved.text, unapproved.is_error) == (
         "pay needs an approval, and nobody is there to give it.",
@@ -156,46 +134,34 @@ def test_with_code_mode_off_hooks_approvals_and_the_caller_hold_as_in_programs()
     assert callers == [("a1", "s1", "ada", "c1"), ("a1", "s1", "ada", "c2")]
 
 
-def test_the_guard_refuses_a_request_that_shows_more_than_exec_and_wait() -> None:
-    async def scenario() -> None:
-        async with engine() as host:
-            tools = await prepare_tools(host)
-            declared = render_tools(tools.visible, "anthropic")
-            tools.guard({"tools": declared})
-            with pytest.raises(PayloadRefused, match="echo"):
-                tools.guard({"tools": declared + render_tools([echo], "anthropic")})
-
-    run(scenario)
+async def test_the_guard_refuses_a_request_that_shows_more_than_exec_and_wait() -> None:
+    async with engine() as host:
+        tools = await prepare_tools(host)
+        declared = render_tools(tools.visible, "anthropic")
+        tools.guard({"tools": declared})
+        with pytest.raises(PayloadRefused, match="echo"):
+            tools.guard({"tools": declared + render_tools([echo], "anthropic")})
 
 
-def test_two_visible_tools_of_one_name_are_refused_when_they_are_prepared() -> None:
-    async def scenario() -> None:
-        async with Engine([echo, make("echo", source="plugin", owner="p")], OFF) as host:
-            with pytest.raises(ConfigError, match='would both be shown as "echo"'):
-                await prepare_tools(host)
-
-    run(scenario)
+async def test_two_visible_tools_of_one_name_are_refused_when_they_are_prepared() -> None:
+    async with Engine([echo, make("echo", source="plugin", owner="p")], OFF) as host:
+        with pytest.raises(ConfigError, match='would both be shown as "echo"'):
+            await prepare_tools(host)
 
 
-def test_no_tools_on_purpose_shows_none_and_answers_any_call() -> None:
-    async def scenario() -> Any:
-        async with engine() as host:
-            tools = await prepare_tools(host, disable_tools=True)
-            assert tools.visible == ()
-            return await tools.call("exec", {"code": "return 1"})
-
-    answer = run(scenario)
+async def test_no_tools_on_purpose_shows_none_and_answers_any_call() -> None:
+    async with engine() as host:
+        tools = await prepare_tools(host, disable_tools=True)
+        assert tools.visible == ()
+        answer = await tools.call("exec", {"code": "return 1"})
     assert (answer.text, answer.is_error) == ('There is no tool "exec".', True)
 
 
-def test_tools_that_no_engine_prepared_are_not_run_past_its_executor() -> None:
+async def test_tools_that_no_engine_prepared_are_not_run_past_its_executor() -> None:
     @tool
     async def reached() -> None:
         raise AssertionError
 
-    async def scenario() -> None:
-        prepared: PreparedRun = prepare_run([reached], Engine([], OFF).config)
-        with pytest.raises(ConfigError, match=r"Engine\.prepare"):
-            await ModelTools(prepared).call("reached", {})
-
-    run(scenario)
+    prepared: PreparedRun = prepare_run([reached], Engine([], OFF).config)
+    with pytest.raises(ConfigError, match=r"Engine\.prepare"):
+        await ModelTools(prepared).call("reached", {})

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from codemode.adapters import ModelTools, prepare_tools
+from codemode.adapters import prepare_tools
 from codemode.adapters.raw import TurnLimit, answer_calls, converse, declare
 from codemode.adapters.raw_shapes import RawProvider
 from codemode.surface import PayloadRefused, check_payload
-from tests.harness.engine import engine, run
+from tests.harness.engine import engine
 
 ONE = {"code": "return 1"}
 BAD = {"code": "return ("}
@@ -71,16 +71,13 @@ CUT_OFF = {"anthropic": "max_tokens", "openai": "length", "openai-responses": "i
 HISTORY = {"anthropic": "messages", "openai": "messages", "openai-responses": "input"}
 
 
-def answered(response: Mapping[str, Any], provider: RawProvider) -> list[dict[str, Any]]:
-    async def scenario() -> list[dict[str, Any]]:
-        async with engine() as host:
-            return await answer_calls(await prepare_tools(host), response, provider)
-
-    return run(scenario)
+async def answered(response: Mapping[str, Any], provider: RawProvider) -> list[dict[str, Any]]:
+    async with engine() as host:
+        return await answer_calls(await prepare_tools(host), response, provider)
 
 
-def test_anthropics_tool_uses_are_answered_in_one_user_message(leaves_nothing: None) -> None:
-    (message,) = answered(anthropic(ONE, BAD), "anthropic")
+async def test_anthropics_tool_uses_are_answered_in_one_user_message(leaves_nothing: None) -> None:
+    (message,) = await answered(anthropic(ONE, BAD), "anthropic")
 
     assert message["role"] == "user"
     shown = [(block["type"], block["tool_use_id"], block["is_error"]) for block in message["content"]]
@@ -89,15 +86,15 @@ def test_anthropics_tool_uses_are_answered_in_one_user_message(leaves_nothing: N
     assert (bodies[0]["value"], bodies[1]["code"]) == (1, "invalid_input")
 
 
-def test_openais_chat_calls_are_answered_by_a_tool_message_each() -> None:
-    messages = answered(openai(ONE, BAD), "openai")
+async def test_openais_chat_calls_are_answered_by_a_tool_message_each() -> None:
+    messages = await answered(openai(ONE, BAD), "openai")
 
     assert [(m["role"], m["tool_call_id"]) for m in messages] == [("tool", "id_0"), ("tool", "id_1")]
     assert [json.loads(m["content"])["status"] for m in messages] == ["completed", "failed"]
 
 
-def test_openais_responses_calls_are_answered_by_an_output_item_each() -> None:
-    items = answered(responses(ONE, BAD), "openai-responses")
+async def test_openais_responses_calls_are_answered_by_an_output_item_each() -> None:
+    items = await answered(responses(ONE, BAD), "openai-responses")
 
     assert [(i["type"], i["call_id"]) for i in items] == [
         ("function_call_output", "id_0"),
@@ -107,15 +104,17 @@ def test_openais_responses_calls_are_answered_by_an_output_item_each() -> None:
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_a_response_without_calls_is_answered_with_nothing(provider: RawProvider) -> None:
-    assert answered(MAKE[provider](), provider) == []
+async def test_a_response_without_calls_is_answered_with_nothing(provider: RawProvider) -> None:
+    assert await answered(MAKE[provider](), provider) == []
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_the_last_call_of_a_response_that_was_cut_off_is_answered_but_not_made(provider: RawProvider) -> None:
+async def test_the_last_call_of_a_response_that_was_cut_off_is_answered_but_not_made(
+    provider: RawProvider,
+) -> None:
     cut_off = MAKE[provider](ONE, {"code": "return 2"}, stop=CUT_OFF[provider])
 
-    said = json.dumps(answered(cut_off, provider))
+    said = json.dumps(await answered(cut_off, provider))
 
     assert '\\"value\\":1' in said
     assert '\\"value\\":2' not in said
@@ -124,15 +123,15 @@ def test_the_last_call_of_a_response_that_was_cut_off_is_answered_but_not_made(p
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("response", [{}, {"content": None}, {"choices": []}, {"output": [7]}])
-def test_what_is_no_response_of_the_provider_is_refused(
+async def test_what_is_no_response_of_the_provider_is_refused(
     provider: RawProvider, response: dict[str, Any]
 ) -> None:
     with pytest.raises(ValueError, match=f'no response of "{provider}"'):
-        answered(response, provider)
+        await answered(response, provider)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_the_loop_sends_exec_and_wait_until_no_tool_is_called(provider: RawProvider) -> None:
+async def test_the_loop_sends_exec_and_wait_until_no_tool_is_called(provider: RawProvider) -> None:
     sent: list[dict[str, Any]] = []
     script = [MAKE[provider](ONE), MAKE[provider](BAD, ONE), MAKE[provider]()]
 
@@ -141,13 +140,10 @@ def test_the_loop_sends_exec_and_wait_until_no_tool_is_called(provider: RawProvi
         sent.append(body)
         return script[len(sent) - 1]
 
-    async def scenario() -> Any:
-        async with engine() as host:
-            tools = await prepare_tools(host)
-            request = {"model": "m", HISTORY[provider]: [{"role": "user", "content": "Go."}]}
-            return await converse(tools, request, send, provider)
-
-    ended = run(scenario)
+    async with engine() as host:
+        tools = await prepare_tools(host)
+        request = {"model": "m", HISTORY[provider]: [{"role": "user", "content": "Go."}]}
+        ended = await converse(tools, request, send, provider)
     assert ended.response is script[-1]
     assert ended.messages[0] == {"role": "user", "content": "Go."}
     # each request has the history so far, and the last response is the history's end
@@ -157,57 +153,44 @@ def test_the_loop_sends_exec_and_wait_until_no_tool_is_called(provider: RawProvi
     assert len(ended.messages) > len(histories[2]) > len(histories[1]) > len(histories[0]) == 1
 
 
-def test_a_bare_prompt_of_openais_responses_is_the_first_message() -> None:
+async def test_a_bare_prompt_of_openais_responses_is_the_first_message() -> None:
     async def send(body: dict[str, Any]) -> Mapping[str, Any]:
         assert body["input"] == [{"role": "user", "content": "Go."}]
         return responses()
 
-    async def scenario() -> None:
-        async with engine() as host:
-            await converse(await prepare_tools(host), {"input": "Go."}, send, "openai-responses")
-
-    run(scenario)
+    async with engine() as host:
+        await converse(await prepare_tools(host), {"input": "Go."}, send, "openai-responses")
 
 
-def test_a_request_that_brings_other_tools_is_never_sent() -> None:
+async def test_a_request_that_brings_other_tools_is_never_sent() -> None:
     async def send(body: dict[str, Any]) -> Mapping[str, Any]:
         raise AssertionError(body)
 
-    async def scenario(tools: ModelTools) -> None:
-        request = {"messages": [], "tools": [{"name": "bash", "input_schema": {"type": "object"}}]}
-        await converse(tools, request, send, "anthropic")
-
-    async def with_engine() -> None:
-        async with engine() as host:
-            await scenario(await prepare_tools(host))
-
-    with pytest.raises(PayloadRefused, match="bash"):
-        run(with_engine)
+    request = {"messages": [], "tools": [{"name": "bash", "input_schema": {"type": "object"}}]}
+    async with engine() as host:
+        tools = await prepare_tools(host)
+        with pytest.raises(PayloadRefused, match="bash"):
+            await converse(tools, request, send, "anthropic")
 
 
-def test_a_model_that_never_stops_calling_ends_at_the_turn_limit() -> None:
+async def test_a_model_that_never_stops_calling_ends_at_the_turn_limit() -> None:
     async def send(body: dict[str, Any]) -> Mapping[str, Any]:
         return openai(ONE)
 
-    async def scenario() -> None:
-        async with engine() as host:
-            await converse(await prepare_tools(host), {"messages": []}, send, "openai", max_turns=3)
-
-    with pytest.raises(TurnLimit, match="after 3 turns") as limit:
-        run(scenario)
+    async with engine() as host:
+        tools = await prepare_tools(host)
+        with pytest.raises(TurnLimit, match="after 3 turns") as limit:
+            await converse(tools, {"messages": []}, send, "openai", max_turns=3)
     assert [message["role"] for message in limit.value.messages] == ["assistant", "tool"] * 3
 
 
 @pytest.mark.parametrize("config", [{"enabled": False}, {"enabled": True}])
-def test_a_run_without_tools_declares_none(config: dict[str, Any]) -> None:
+async def test_a_run_without_tools_declares_none(config: dict[str, Any]) -> None:
     async def send(body: dict[str, Any]) -> Mapping[str, Any]:
         assert "tools" not in body
         return openai()
 
-    async def scenario() -> None:
-        async with engine(config=config) as host:
-            tools = await prepare_tools(host, allow=[])
-            assert declare(tools, "openai") == []
-            await converse(tools, {"messages": []}, send, "openai")
-
-    run(scenario)
+    async with engine(config=config) as host:
+        tools = await prepare_tools(host, allow=[])
+        assert declare(tools, "openai") == []
+        await converse(tools, {"messages": []}, send, "openai")

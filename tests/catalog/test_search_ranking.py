@@ -152,7 +152,7 @@ _VOCABULARY = sorted({word for question in load_questions() for word in question
 
 
 @given(st.lists(st.sampled_from(_VOCABULARY), max_size=8), st.integers(1, 20))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_short_list_is_the_beginning_of_the_long_one(words: list[str], limit: int) -> None:
     """The pruning that makes search fast depends on the limit; the ranking must not."""
     query = " ".join(words)
@@ -161,7 +161,7 @@ def test_a_short_list_is_the_beginning_of_the_long_one(words: list[str], limit: 
 
 
 @given(st.text(max_size=60))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_text_can_be_asked_and_described(text: str) -> None:
     _INDEX.search(text, 5)
     odd = dataclasses.replace(_LABELLED[0], description=text.encode("utf-8", "replace").decode())

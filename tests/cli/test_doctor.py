@@ -12,14 +12,8 @@ from codemode_runtime import image
 from codemode.cli.checks import files as checks
 from codemode.cli.checks.engine import _layers  # pyright: ignore[reportPrivateUsage] - no kernel here lacks one
 from codemode.cli.checks.files import check_cache, check_image, check_store
-from tests.e2e.mcp.harness import fast, servers
 from tests.harness.cli import TOOLS, Cli
-
-
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
-    monkeypatch.chdir(tmp_path)
-    return Cli(capsys)
+from tests.harness.mcp_servers import fast, servers
 
 
 def by_name(told: Any) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.mcp.grammar import problems
-from tests.e2e.mcp.harness import fast, servers
 from tests.harness.cli import COMMAND, TOOLS, as_process
+from tests.harness.grammar import problems
+from tests.harness.mcp_servers import fast, servers
+from tests.harness.processes import modules_after
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -42,11 +43,7 @@ def test_a_reader_that_goes_away_ends_the_command_quietly() -> None:
 
 
 def test_help_loads_neither_the_engine_nor_an_option_parser() -> None:
-    program = "import sys, codemode.cli; codemode.cli.main(['--help']); print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
-    )
-    loaded = set(done.stdout.splitlines()[-1].split())
+    loaded = modules_after("import codemode.cli; codemode.cli.main(['--help'])")
     assert loaded & {"argparse", "asyncio", "msgspec", "typing", "enum", "codemode.engine"} == set()
 
 

@@ -12,11 +12,6 @@ from tests.harness.cli import TOOLS, Cli
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
 
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
-    return Cli(capsys)
-
-
 def test_the_value_is_printed_as_json_and_nothing_else(cli: Cli) -> None:
     done = cli("run", "-e", "return { sum: 1 + 1, word: 'a' }")
     assert (done.code, done.out, done.err) == (0, '{"sum":2,"word":"a"}\n', "")

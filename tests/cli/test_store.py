@@ -14,12 +14,6 @@ pytestmark = pytest.mark.usefixtures("leaves_nothing")
 PAY = "text('before'); const paid = await tools.pay({ amount: 5 }); text('after'); return paid"
 
 
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
-    monkeypatch.chdir(tmp_path)
-    return Cli(capsys)
-
-
 def left(cli: Cli, program: str, *options: str) -> str:
     """The id of a run that now waits in runs.sqlite."""
     done = cli("run", "-e", program, "--tools", TOOLS, "--store", "runs.sqlite", "--json", *options)

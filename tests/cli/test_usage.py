@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,13 +10,6 @@ from codemode.cli import COMMANDS
 from tests.harness.cli import TOOLS, Cli
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
-
-
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    return Cli(capsys)
 
 
 @pytest.mark.parametrize(

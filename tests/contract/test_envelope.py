@@ -10,7 +10,7 @@ from codemode import Engine, ToolHints, to_envelope
 from codemode.contract.error_codes import CALL_ERRORS, ERRORS
 from codemode.executor import BeforeToolCall, Block, CallFailed, FailureCode
 from codemode.tool_search.answers import of_call
-from tests.harness.engine import engine, run
+from tests.harness.engine import engine
 from tests.harness.tool_samples import make
 from tests.harness.tool_search import Log
 
@@ -66,29 +66,24 @@ class Rule:
 
 @pytest.mark.usefixtures("leaves_nothing")
 @pytest.mark.guarantee("errors-tell-what-to-do")
-def test_whatever_a_model_calls_the_host_gets_the_same_shape() -> None:
+async def test_whatever_a_model_calls_the_host_gets_the_same_shape() -> None:
     log = Log()
     tools = [log.tool("ship"), log.tool("sink"), log.tool("pay", hints=ToolHints(requires_approval=True))]
-
-    async def scenario() -> Any:
-        found: dict[str, dict[str, Any]] = {}
-        async with Engine(tools, False, hooks=Rule()) as made:
-            prepared = await made.tool_search({"mode": "directory"}).prepare()
-            program = await made.tool_search({"mode": "code"}).prepare()
-            for name, arguments in (
-                ("ship", {"subject": "x"}),
-                ("tool_search", {"query": "ship"}),
-                ("tool_describe", {"id": "ship"}),
-                ("tool_call", {"id": "sink", "args": {"subject": "x"}}),
-                ("pay", {"subject": "x"}),
-                ("nope", {}),
-            ):
-                found[name] = (await prepared.call(name, arguments)).to_envelope()
-            code = {"code": "console.log('hi'); null.x"}
-            found["program"] = (await program.call("tool_search_code", code)).to_envelope()
-        return found
-
-    found = run(scenario)
+    found: dict[str, dict[str, Any]] = {}
+    async with Engine(tools, False, hooks=Rule()) as made:
+        prepared = await made.tool_search({"mode": "directory"}).prepare()
+        program = await made.tool_search({"mode": "code"}).prepare()
+        for name, arguments in (
+            ("ship", {"subject": "x"}),
+            ("tool_search", {"query": "ship"}),
+            ("tool_describe", {"id": "ship"}),
+            ("tool_call", {"id": "sink", "args": {"subject": "x"}}),
+            ("pay", {"subject": "x"}),
+            ("nope", {}),
+        ):
+            found[name] = (await prepared.call(name, arguments)).to_envelope()
+        code = {"code": "console.log('hi'); null.x"}
+        found["program"] = (await program.call("tool_search_code", code)).to_envelope()
     assert all(list(envelope) == KEYS for envelope in found.values())
     assert {name: envelope["status"] for name, envelope in found.items()} == {
         "ship": "healthy",
@@ -109,13 +104,12 @@ def test_whatever_a_model_calls_the_host_gets_the_same_shape() -> None:
 
 
 @pytest.mark.usefixtures("leaves_nothing")
-def test_results_of_exec_and_wait_have_it_whatever_they_are() -> None:
-    async def scenario() -> Any:
-        async with engine() as made:
-            results = [await made.exec(text) for text in ("return 1", "await yield_control()", "null.x")]
-            return [to_envelope(result) for result in (*results, await made.wait("run_nobody_has"))]
-
-    completed, waiting, failed, unknown = run(scenario)
+async def test_results_of_exec_and_wait_have_it_whatever_they_are() -> None:
+    async with engine() as made:
+        results = [await made.exec(text) for text in ("return 1", "await yield_control()", "null.x")]
+        completed, waiting, failed, unknown = [
+            to_envelope(result) for result in (*results, await made.wait("run_nobody_has"))
+        ]
     assert [list(found) for found in (completed, waiting, failed, unknown)] == [KEYS] * 4
     assert [found["status"] for found in (completed, waiting, failed, unknown)] == [
         "healthy",

@@ -17,8 +17,9 @@ import pytest
 from codemode import ConfigError, Engine
 from codemode.contract.error_codes import ERROR_CODES, ErrorCode, Phase
 from codemode.contract.results import CodeModeResult
-from tests.conftest import descendants
-from tests.harness.engine import Desk, engine, failure_of, run, texts, until, value_of, waiting
+from tests.harness.engine import Desk, engine, failure_of, texts, value_of, waiting
+from tests.harness.leftovers import descendants
+from tests.harness.loops import until
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 BEFORE = "text('before'); "
@@ -162,11 +163,11 @@ ROWS = {
 
 @pytest.mark.guarantee("every-error-code")
 @pytest.mark.parametrize("name", ROWS)
-def test_each_way_to_fail_has_its_code_and_phase_and_keeps_the_output_before_it(
+async def test_each_way_to_fail_has_its_code_and_phase_and_keeps_the_output_before_it(
     name: str, tmp_path: Path
 ) -> None:
     row = ROWS[name]
-    result = failure_of(run(lambda: _as_coroutine(row.act(tmp_path))), row.code)
+    result = failure_of(await row.act(tmp_path), row.code)
     assert result.phase == row.phase
     assert tuple(texts(result)) == row.output
     assert set(result.to_dict()) == {"status", "error", "code", "phase", "output", "telemetry"}
@@ -182,7 +183,3 @@ def test_a_configuration_that_cannot_be_used_is_refused_before_there_is_an_engin
         Engine(config={"enabled": True, "timeOutMs": 5})
     assert refused.value.code == "invalid_config"
     assert "timeoutMs" in str(refused.value)
-
-
-async def _as_coroutine(work: Awaitable[CodeModeResult]) -> CodeModeResult:
-    return await work

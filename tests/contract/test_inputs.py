@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness.engine import Desk, engine, failure_of, run, texts, value_of
+from tests.harness.engine import Desk, engine, failure_of, texts, value_of
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -27,16 +27,15 @@ pytestmark = pytest.mark.usefixtures("leaves_nothing")
         ({"code": "return 1", "language": None}, None, 1),
     ],
 )
-def test_a_program_comes_as_text_or_as_the_input_object(given: Any, language: str | None, value: Any) -> None:
-    async def scenario() -> None:
-        async with engine() as made:
-            result = await made.exec(given, language)
-            if value == "refused":
-                failure_of(result, "invalid_input")
-            else:
-                assert value_of(result) == value
-
-    run(scenario)
+async def test_a_program_comes_as_text_or_as_the_input_object(
+    given: Any, language: str | None, value: Any
+) -> None:
+    async with engine() as made:
+        result = await made.exec(given, language)
+        if value == "refused":
+            failure_of(result, "invalid_input")
+        else:
+            assert value_of(result) == value
 
 
 @pytest.mark.parametrize(
@@ -47,47 +46,34 @@ def test_a_program_comes_as_text_or_as_the_input_object(given: Any, language: st
         {7: "return 1"}, "return 1;" + " " * (1 << 20), {"code": "return '\ud800'"},
     ],
 )  # fmt: skip
-def test_any_other_input_is_refused_before_anything_runs(given: Any) -> None:
-    async def scenario() -> None:
-        async with engine() as made:
-            result = failure_of(await made.exec(given), "invalid_input")
-            assert result.phase == "input"
-            assert made.stats()["totals"].get("counts", {}).get("exec") is None
-
-    run(scenario)
+async def test_any_other_input_is_refused_before_anything_runs(given: Any) -> None:
+    async with engine() as made:
+        result = failure_of(await made.exec(given), "invalid_input")
+        assert result.phase == "input"
+        assert made.stats()["totals"].get("counts", {}).get("exec") is None
 
 
 @pytest.mark.parametrize("language", ["", "JavaScript", "js", "python", "typescript ", 7, ["javascript"], {}])
-def test_an_unknown_language_is_unsupported(language: Any) -> None:
-    async def scenario() -> None:
-        async with engine() as made:
-            failure_of(await made.exec("return 1", language), "unsupported_language")
-            failure_of(await made.exec({"code": "return 1", "language": language}), "unsupported_language")
-
-    run(scenario)
+async def test_an_unknown_language_is_unsupported(language: Any) -> None:
+    async with engine() as made:
+        failure_of(await made.exec("return 1", language), "unsupported_language")
+        failure_of(await made.exec({"code": "return 1", "language": language}), "unsupported_language")
 
 
-def test_a_fence_that_says_typescript_decides_where_nobody_else_has_said_it() -> None:
+async def test_a_fence_that_says_typescript_decides_where_nobody_else_has_said_it() -> None:
     fenced = "```ts\nconst n: number = 41; return n + 1\n```"
-
-    async def scenario() -> None:
-        async with engine() as made:
-            assert value_of(await made.exec(fenced)) == 42
-            assert value_of(await made.exec({"code": fenced})) == 42
-            failure_of(await made.exec(fenced, "javascript"), "invalid_input")
-
-    run(scenario)
+    async with engine() as made:
+        assert value_of(await made.exec(fenced)) == 42
+        assert value_of(await made.exec({"code": fenced})) == 42
+        failure_of(await made.exec(fenced, "javascript"), "invalid_input")
 
 
-def test_a_program_in_one_code_fence_is_unwrapped_and_keeps_its_positions() -> None:
-    async def scenario() -> None:
-        async with engine() as made:
-            assert value_of(await made.exec("```js\nreturn 1\n```")) == 1
-            assert value_of(await made.exec("```typescript\nreturn 1 as number\n```", "typescript")) == 1
-            failed = failure_of(await made.exec("```javascript\nconst a = 1;\n  nope()\n```"), "guest_error")
-            assert "(3:3)" in failed.error
-
-    run(scenario)
+async def test_a_program_in_one_code_fence_is_unwrapped_and_keeps_its_positions() -> None:
+    async with engine() as made:
+        assert value_of(await made.exec("```js\nreturn 1\n```")) == 1
+        assert value_of(await made.exec("```typescript\nreturn 1 as number\n```", "typescript")) == 1
+        failed = failure_of(await made.exec("```javascript\nconst a = 1;\n  nope()\n```"), "guest_error")
+        assert "(3:3)" in failed.error
 
 
 @pytest.mark.parametrize(
@@ -103,13 +89,10 @@ def test_a_program_in_one_code_fence_is_unwrapped_and_keeps_its_positions() -> N
     ],
 )
 @pytest.mark.parametrize("language", ["javascript", "typescript"])
-def test_shell_and_python_are_told_apart_and_named(text: str, word: str, language: str) -> None:
-    async def scenario() -> None:
-        async with engine() as made:
-            failed = failure_of(await made.exec(text, language), "invalid_input")
-            assert word in failed.error
-
-    run(scenario)
+async def test_shell_and_python_are_told_apart_and_named(text: str, word: str, language: str) -> None:
+    async with engine() as made:
+        failed = failure_of(await made.exec(text, language), "invalid_input")
+        assert word in failed.error
 
 
 @pytest.mark.guarantee("no-modules")
@@ -126,19 +109,15 @@ def test_shell_and_python_are_told_apart_and_named(text: str, word: str, languag
         "return require(`child_process`).execSync('id')",
     ],
 )
-def test_modules_are_refused_before_anything_runs(program: str) -> None:
+async def test_modules_are_refused_before_anything_runs(program: str) -> None:
     desk = Desk()
-
-    async def scenario() -> None:
-        async with engine(desk.tools) as made:
-            result = failure_of(
-                await made.exec("text('ran'); tools.hold({ name: 'a' });\n" + program), "module_access_denied"
-            )
-            assert "2:" in result.error
-            assert texts(result) == []
-            assert desk.started == []
-
-    run(scenario)
+    async with engine(desk.tools) as made:
+        result = failure_of(
+            await made.exec("text('ran'); tools.hold({ name: 'a' });\n" + program), "module_access_denied"
+        )
+        assert "2:" in result.error
+        assert texts(result) == []
+        assert desk.started == []
 
 
 @pytest.mark.parametrize(
@@ -152,12 +131,9 @@ def test_modules_are_refused_before_anything_runs(program: str) -> None:
         "function require(x) { return x } return require('fs')",
     ],
 )
-def test_the_words_alone_are_fine(program: str) -> None:
-    async def scenario() -> None:
-        async with engine() as made:
-            value_of(await made.exec(program))
-
-    run(scenario)
+async def test_the_words_alone_are_fine(program: str) -> None:
+    async with engine() as made:
+        value_of(await made.exec(program))
 
 
 @pytest.mark.guarantee("no-host-access")
@@ -165,22 +141,16 @@ def test_the_words_alone_are_fine(program: str) -> None:
     "name",
     ["process", "Deno", "Bun", "fetch", "XMLHttpRequest", "WebSocket", "fs", "os", "std", "scriptArgs", "__dirname", "Buffer", "global", "window", "self", "WebAssembly", "Worker", "SharedArrayBuffer_host", "__openclaw"],
 )  # fmt: skip
-def test_filesystem_network_process_and_environment_do_not_exist(name: str) -> None:
-    async def scenario() -> None:
-        async with engine() as made:
-            assert value_of(await made.exec(f"return typeof {name}")) == "undefined"
-
-    run(scenario)
+async def test_filesystem_network_process_and_environment_do_not_exist(name: str) -> None:
+    async with engine() as made:
+        assert value_of(await made.exec(f"return typeof {name}")) == "undefined"
 
 
-def test_a_missing_global_is_named_with_what_there_is() -> None:
-    async def scenario() -> None:
-        async with engine() as made:
-            failed = failure_of(await made.exec("const page = await fetch('https://x')"), "guest_error")
-            assert "fetch" in failed.error
-            assert "tools" in failed.error
-
-    run(scenario)
+async def test_a_missing_global_is_named_with_what_there_is() -> None:
+    async with engine() as made:
+        failed = failure_of(await made.exec("const page = await fetch('https://x')"), "guest_error")
+        assert "fetch" in failed.error
+        assert "tools" in failed.error
 
 
 @pytest.mark.parametrize(
@@ -199,16 +169,13 @@ def test_a_missing_global_is_named_with_what_there_is() -> None:
         ),
     ],
 )
-def test_positions_are_those_of_the_text_as_sent(
+async def test_positions_are_those_of_the_text_as_sent(
     program: str, language: str, code: Any, position: str, line: str
 ) -> None:
-    async def scenario() -> None:
-        async with engine() as made:
-            failed = failure_of(await made.exec(program, language), code)
-            assert position in failed.error
-            assert line in failed.error
-
-    run(scenario)
+    async with engine() as made:
+        failed = failure_of(await made.exec(program, language), code)
+        assert position in failed.error
+        assert line in failed.error
 
 
 @pytest.mark.parametrize(
@@ -221,16 +188,13 @@ def test_positions_are_those_of_the_text_as_sent(
         "return 1\n}\nasync function again() {",
     ],
 )
-def test_a_program_cannot_close_its_wrapper(program: str) -> None:
-    async def scenario() -> None:
-        async with engine() as made:
-            failure_of(await made.exec(program), "invalid_input")
-
-    run(scenario)
+async def test_a_program_cannot_close_its_wrapper(program: str) -> None:
+    async with engine() as made:
+        failure_of(await made.exec(program), "invalid_input")
 
 
 @pytest.mark.guarantee("typescript-works")
-def test_typescript_is_loaded_for_typescript_alone() -> None:
+async def test_typescript_is_loaded_for_typescript_alone() -> None:
     program = """
     interface Point { x: number; y: number }
     enum Axis { X = "x", Y = "y" }
@@ -240,17 +204,13 @@ def test_typescript_is_loaded_for_typescript_alone() -> None:
     const echoed = await tools.echo<Point>({ value: { x: 1, y: 2 } satisfies Point });
     return [new Square(echoed as Point, 3).area(), Maths.twice(4)] as const;
     """
-
-    async def scenario() -> None:
-        async with engine() as made:
-            await made.exec("return 1")
-            assert [zygote["flavour"] for zygote in made.stats()["workers"]["zygotes"]] == ["javascript"]
-            assert value_of(await made.exec(program, "typescript")) == [10, 8]
-
-    run(scenario)
+    async with engine() as made:
+        await made.exec("return 1")
+        assert [zygote["flavour"] for zygote in made.stats()["workers"]["zygotes"]] == ["javascript"]
+        assert value_of(await made.exec(program, "typescript")) == [10, 8]
 
 
-def test_a_host_s_rule_can_see_rewrite_and_block_the_program_by_its_kind() -> None:
+async def test_a_host_s_rule_can_see_rewrite_and_block_the_program_by_its_kind() -> None:
     from codemode.executor import BeforeToolCall, Block, Rewrite
 
     seen: list[Any] = []
@@ -265,15 +225,12 @@ def test_a_host_s_rule_can_see_rewrite_and_block_the_program_by_its_kind() -> No
                 return Block("not that")
             return Rewrite({**call.arguments, "code": code.replace("one", "1")})
 
-    async def scenario() -> None:
-        async with engine(hooks=Rule()) as made:
-            assert value_of(await made.exec("return await tools.echo({ value: one })")) == 1
-            failed = failure_of(await made.exec("return 'forbidden'"), "aborted")
-            assert "not that" in failed.error
-            assert seen == [
-                ("exec", "code_mode_exec", "javascript"),
-                ("echo", "tool", None),
-                ("exec", "code_mode_exec", "javascript"),
-            ]
-
-    run(scenario)
+    async with engine(hooks=Rule()) as made:
+        assert value_of(await made.exec("return await tools.echo({ value: one })")) == 1
+        failed = failure_of(await made.exec("return 'forbidden'"), "aborted")
+        assert "not that" in failed.error
+        assert seen == [
+            ("exec", "code_mode_exec", "javascript"),
+            ("echo", "tool", None),
+            ("exec", "code_mode_exec", "javascript"),
+        ]

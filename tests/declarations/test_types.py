@@ -9,7 +9,7 @@ import pytest
 from codemode.declarations.declarations import declare_tool
 from codemode.declarations.schema_types import SchemaTypes
 from codemode.tools import CallContext, Tool
-from tests.e2e.mcp.grammar import problems
+from tests.harness.grammar import problems
 
 
 def type_of(schema: Any) -> str:

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-PATIENCE_SECONDS = 40.0
-PROJECT = Path(__file__).resolve().parents[2]
+from tests.harness.patience import PATIENCE_SECONDS
+from tests.harness.processes import PROJECT, environment
 
 
 class Host:
@@ -24,9 +24,8 @@ class Host:
         self._buffer = b""
         self._answers: dict[int, Any] = {}
         command = [sys.executable, "-m", module, *map(str, arguments)]
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=PROJECT, env=environment
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=PROJECT, env=environment()
         )
         assert self.take(0) == "ready"
 

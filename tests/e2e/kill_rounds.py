@@ -21,10 +21,10 @@ from collections import Counter
 from pathlib import Path
 
 from codemode import Completed, Engine, Failed, Waiting
-from tests.conftest import descendants, ends
 from tests.e2e.durable_host import Witness
 from tests.e2e.hosts import Host
 from tests.e2e.kill_subject import CONFIG, STEPS, make_tools
+from tests.harness.leftovers import descendants, ends
 
 MAX_SECONDS = 0.25  # from ready to kill
 

@@ -26,8 +26,8 @@ from pathlib import Path
 
 from codemode import Completed, Engine, Failed, Waiting, tool
 from codemode.contract.results import CodeModeResult
-from tests.conftest import descendants
-from tests.e2e.faults import size_of, workers_of
+from tests.harness.faults import size_of, workers_of
+from tests.harness.leftovers import descendants
 from tests.hostile.arena import echo, fail
 
 CALLERS = 5

@@ -12,7 +12,7 @@ import pytest
 from codemode import CallContext, tool
 from codemode.contract.error_codes import ErrorCode
 from codemode.executor import AfterToolCall, AuditEvent, BeforeToolCall, Block, RequireApproval, Rewrite
-from tests.harness.engine import echo, engine, failure_of, pay, run, statuses, value_of, waiting
+from tests.harness.engine import echo, engine, failure_of, pay, statuses, value_of, waiting
 from tests.harness.tool_samples import make, takes
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
@@ -57,21 +57,17 @@ def giving(answer: Any) -> Before:
 
 
 @pytest.mark.guarantee("nested-calls-keep-the-rules")
-def test_a_hook_rewrites_the_arguments_of_a_nested_call() -> None:
+async def test_a_hook_rewrites_the_arguments_of_a_nested_call() -> None:
     rule = Rule(lambda event: Rewrite({"value": [event.arguments["value"], "checked"]}))
-
-    async def scenario() -> None:
-        async with engine(hooks=rule) as made:
-            result = await made.exec("return await tools.echo({ value: 'mine' })")
-            assert value_of(result) == ["mine", "checked"]
-            assert statuses(result) == [("echo", "ok")]
-            assert [event.arguments for event in rule.after] == [{"value": ["mine", "checked"]}]
-
-    run(scenario)
+    async with engine(hooks=rule) as made:
+        result = await made.exec("return await tools.echo({ value: 'mine' })")
+        assert value_of(result) == ["mine", "checked"]
+        assert statuses(result) == [("echo", "ok")]
+        assert [event.arguments for event in rule.after] == [{"value": ["mine", "checked"]}]
 
 
 @pytest.mark.guarantee("nested-calls-keep-the-rules")
-def test_a_blocked_call_does_not_run_and_the_program_hears_why() -> None:
+async def test_a_blocked_call_does_not_run_and_the_program_hears_why() -> None:
     ran: list[str] = []
 
     @tool
@@ -80,67 +76,53 @@ def test_a_blocked_call_does_not_run_and_the_program_hears_why() -> None:
         ran.append(name)
 
     rule = Rule(lambda event: Block("the office is closed") if event.tool == "discard" else None)
-
-    async def scenario() -> None:
-        async with engine([echo, discard], hooks=rule) as made:
-            caught = "return await tools.discard({ name: 'x' }).catch((e) => [e.name, e.code, e.message])"
-            result = await made.exec(caught)
-            words = ["ToolBlocked", "denied", "discard was blocked: the office is closed"]
-            assert value_of(result) == words
-            assert statuses(result) == [("discard", "denied")]
-            result = await made.exec("text('before'); await tools.discard({ name: 'x' })")
-            assert (
-                "discard was blocked: the office is closed" in failure_of(result, "nested_tool_failed").error
-            )
-            assert (ran, rule.after) == ([], [])
-
-    run(scenario)
+    async with engine([echo, discard], hooks=rule) as made:
+        caught = "return await tools.discard({ name: 'x' }).catch((e) => [e.name, e.code, e.message])"
+        result = await made.exec(caught)
+        words = ["ToolBlocked", "denied", "discard was blocked: the office is closed"]
+        assert value_of(result) == words
+        assert statuses(result) == [("discard", "denied")]
+        result = await made.exec("text('before'); await tools.discard({ name: 'x' })")
+        assert "discard was blocked: the office is closed" in failure_of(result, "nested_tool_failed").error
+        assert (ran, rule.after) == ([], [])
 
 
 @pytest.mark.guarantee("nested-calls-keep-the-rules")
-def test_a_hook_can_want_an_approval_for_what_it_has_rewritten() -> None:
+async def test_a_hook_can_want_an_approval_for_what_it_has_rewritten() -> None:
     first = Rule(lambda event: Rewrite({"value": f"{event.arguments['value']}!"}))
     second = Rule(lambda event: RequireApproval(f"Really {event.tool}?"))
-
-    async def scenario() -> None:
-        async with engine(hooks=[first, second]) as made:
-            result = waiting(await made.exec("return await tools.echo({ value: 'hello' })"), "approval")
-            (call,) = result.pending_tool_calls
-            assert call.approval is not None
-            assert call.approval.summary == "Really echo?"
-            assert await made.approve(result.run_id, call.approval.id)
-            assert value_of(await made.wait(result.run_id)) == "hello!"
-            assert (len(first.before), len(second.before)) == (1, 1)  # not asked again after the approval
-
-    run(scenario)
+    async with engine(hooks=[first, second]) as made:
+        result = waiting(await made.exec("return await tools.echo({ value: 'hello' })"), "approval")
+        (call,) = result.pending_tool_calls
+        assert call.approval is not None
+        assert call.approval.summary == "Really echo?"
+        assert await made.approve(result.run_id, call.approval.id)
+        assert value_of(await made.wait(result.run_id)) == "hello!"
+        assert (len(first.before), len(second.before)) == (1, 1)  # not asked again after the approval
 
 
 @pytest.mark.guarantee("nested-calls-keep-the-rules")
-def test_hooks_and_audit_see_the_real_tool_however_it_is_called() -> None:
+async def test_hooks_and_audit_see_the_real_tool_however_it_is_called() -> None:
     rule, audited = Rule(allow), list[AuditEvent]()
     program = """
     await Promise.all([tools.echo({}), tools.call("echo", {}), tools.call("openclaw:core:echo", {})]);
     await tools.call("no_such_tool", {}).catch(() => 0);
     """
-
-    async def scenario() -> None:
-        async with engine([echo], hooks=rule, audit=audited.append) as made:
-            value_of(await made.exec(program, session="s", agent="a", context=CallContext(sender="ann")))
-        real = ("echo", "openclaw:core:echo")
-        assert [(event.tool, event.tool_id) for event in rule.before] == [real] * 3
-        assert [(event.tool, event.tool_id) for event in rule.after] == [real] * 3
-        assert [(event.tool, event.tool_id, event.outcome) for event in audited] == [
-            *[(*real, "ok")] * 3,
-            ("no_such_tool", None, "error"),
-        ]
-        assert {(event.agent_id, event.session_id, event.sender) for event in audited} == {("a", "s", "ann")}
-        assert {event.tool_kind for event in rule.after} == {"tool"}
-
-    run(scenario)
+    async with engine([echo], hooks=rule, audit=audited.append) as made:
+        value_of(await made.exec(program, session="s", agent="a", context=CallContext(sender="ann")))
+    real = ("echo", "openclaw:core:echo")
+    assert [(event.tool, event.tool_id) for event in rule.before] == [real] * 3
+    assert [(event.tool, event.tool_id) for event in rule.after] == [real] * 3
+    assert [(event.tool, event.tool_id, event.outcome) for event in audited] == [
+        *[(*real, "ok")] * 3,
+        ("no_such_tool", None, "error"),
+    ]
+    assert {(event.agent_id, event.session_id, event.sender) for event in audited} == {("a", "s", "ann")}
+    assert {event.tool_kind for event in rule.after} == {"tool"}
 
 
 @pytest.mark.guarantee("exec-is-told-from-a-shell")
-def test_a_rule_tells_exec_from_a_shell_of_that_name() -> None:
+async def test_a_rule_tells_exec_from_a_shell_of_that_name() -> None:
     seen: list[tuple[str, str, str | None, dict[str, Any]]] = []
 
     class Watch:
@@ -148,40 +130,33 @@ def test_a_rule_tells_exec_from_a_shell_of_that_name() -> None:
             seen.append((event.tool, event.tool_kind, event.tool_input_kind, event.arguments))
 
     shell = make("exec", "Runs a shell command.", parameters=takes("command"))
-
-    async def scenario() -> None:
-        async with engine([shell], hooks=Watch()) as made:
-            program = "return await tools.exec({ command: 'ls' })"
-            assert value_of(await made.exec(program)) == {"command": "ls"}
-            assert value_of(await made.exec({"command": "return 1 as number", "language": "typescript"})) == 1
-        assert seen == [
-            ("exec", "code_mode_exec", "javascript", {"code": program, "language": "javascript"}),
-            ("exec", "tool", None, {"command": "ls"}),
-            (
-                "exec",
-                "code_mode_exec",
-                "typescript",
-                {"code": "return 1 as number", "language": "typescript"},
-            ),
-        ]
-
-    run(scenario)
+    async with engine([shell], hooks=Watch()) as made:
+        program = "return await tools.exec({ command: 'ls' })"
+        assert value_of(await made.exec(program)) == {"command": "ls"}
+        assert value_of(await made.exec({"command": "return 1 as number", "language": "typescript"})) == 1
+    assert seen == [
+        ("exec", "code_mode_exec", "javascript", {"code": program, "language": "javascript"}),
+        ("exec", "tool", None, {"command": "ls"}),
+        (
+            "exec",
+            "code_mode_exec",
+            "typescript",
+            {"code": "return 1 as number", "language": "typescript"},
+        ),
+    ]
 
 
 @pytest.mark.guarantee("exec-is-told-from-a-shell")
-def test_a_program_is_rewritten_by_a_hook_before_it_runs() -> None:
+async def test_a_program_is_rewritten_by_a_hook_before_it_runs() -> None:
     def rewrite(event: BeforeToolCall) -> Rewrite:
         return Rewrite({**event.arguments, "code": event.arguments["code"].replace("secret", "public")})
 
-    async def scenario() -> None:
-        async with engine(hooks=Rule(rewrite, "code_mode_exec")) as made:
-            assert value_of(await made.exec("return 'secret'")) == "public"
-
-    run(scenario)
+    async with engine(hooks=Rule(rewrite, "code_mode_exec")) as made:
+        assert value_of(await made.exec("return 'secret'")) == "public"
 
 
 @pytest.mark.guarantee("hooks-fail-closed")
-def test_a_program_that_no_rule_let_through_does_not_run() -> None:
+async def test_a_program_that_no_rule_let_through_does_not_run() -> None:
     ran: list[object] = []
 
     @tool
@@ -213,124 +188,104 @@ def test_a_program_that_no_rule_let_through_does_not_run() -> None:
             'language must be "javascript" or "typescript", not \'perl\'.',
         ),
     ]
-
-    async def scenario() -> None:
-        rule = Rule(allow, "code_mode_exec")
-        async with engine([note], hooks=rule) as made:
-            for answer, code, text in refusals:
-                rule.answer = giving(answer)
-                result = failure_of(await made.exec("await tools.note()"), code)
-                assert (result.error, result.telemetry.calls, ran) == (text, (), [])
-
-    run(scenario)
+    rule = Rule(allow, "code_mode_exec")
+    async with engine([note], hooks=rule) as made:
+        for answer, code, text in refusals:
+            rule.answer = giving(answer)
+            result = failure_of(await made.exec("await tools.note()"), code)
+            assert (result.error, result.telemetry.calls, ran) == (text, (), [])
 
 
 @pytest.mark.guarantee("hooks-fail-closed")
-def test_a_rule_that_cannot_be_asked_allows_no_call() -> None:
-    async def scenario() -> None:
-        rule = Rule(allow)
-        async with engine(hooks=rule) as made:
-            for answer in (RuntimeError("on fire"), Panic("on fire"), asyncio.CancelledError(), True):
-                rule.answer = giving(answer)
-                program = "return await tools.echo({ value: 1 }).catch((e) => [e.code, e.message])"
-                result = await made.exec(program)
-                assert value_of(result) == [
-                    "denied",
-                    "echo was blocked: a rule of the host could not be asked",
-                ]
-                assert statuses(result) == [("echo", "denied")]
-
-    run(scenario)
+async def test_a_rule_that_cannot_be_asked_allows_no_call() -> None:
+    rule = Rule(allow)
+    async with engine(hooks=rule) as made:
+        for answer in (RuntimeError("on fire"), Panic("on fire"), asyncio.CancelledError(), True):
+            rule.answer = giving(answer)
+            program = "return await tools.echo({ value: 1 }).catch((e) => [e.code, e.message])"
+            result = await made.exec(program)
+            assert value_of(result) == [
+                "denied",
+                "echo was blocked: a rule of the host could not be asked",
+            ]
+            assert statuses(result) == [("echo", "denied")]
 
 
 @pytest.mark.parametrize("kind", [RuntimeError, Panic, asyncio.CancelledError, SystemExit])
-def test_an_after_hook_that_breaks_changes_no_result(kind: type[BaseException]) -> None:
+async def test_an_after_hook_that_breaks_changes_no_result(kind: type[BaseException]) -> None:
     class Broken:
         async def after_tool_call(self, event: AfterToolCall) -> None:
             raise kind(event.tool)
 
-    async def scenario() -> None:
-        async with engine(hooks=Broken()) as made:
-            assert value_of(await made.exec("return await tools.echo({ value: 1 })")) == 1
-
-    run(scenario)
+    async with engine(hooks=Broken()) as made:
+        assert value_of(await made.exec("return await tools.echo({ value: 1 })")) == 1
 
 
 @pytest.mark.parametrize("kind", ["before", "after"])
-def test_a_caller_that_is_cancelled_while_a_hook_of_exec_thinks_stays_cancelled(kind: str) -> None:
-    async def scenario() -> None:
-        thinking = asyncio.Event()
+async def test_a_caller_that_is_cancelled_while_a_hook_of_exec_thinks_stays_cancelled(kind: str) -> None:
+    thinking = asyncio.Event()
 
-        async def think(_: object) -> None:
-            thinking.set()
-            await asyncio.Event().wait()
+    async def think(_: object) -> None:
+        thinking.set()
+        await asyncio.Event().wait()
 
-        async with engine(hooks=SimpleNamespace(**{f"{kind}_tool_call": think})) as made:
-            calling = asyncio.create_task(made.exec("return 1"))
-            await thinking.wait()
-            calling.cancel()
-            await asyncio.wait({calling})
-            assert calling.cancelled()
-            assert await made.runs() == []
-
-    run(scenario)
+    async with engine(hooks=SimpleNamespace(**{f"{kind}_tool_call": think})) as made:
+        calling = asyncio.create_task(made.exec("return 1"))
+        await thinking.wait()
+        calling.cancel()
+        await asyncio.wait({calling})
+        assert calling.cancelled()
+        assert await made.runs() == []
 
 
-def test_parallel_calls_are_each_rewritten_blocked_or_approved() -> None:
+async def test_parallel_calls_are_each_rewritten_blocked_or_approved() -> None:
     def decide(event: BeforeToolCall) -> Any:
         amount = event.arguments["amount"]
         return Block("too much") if amount > 100 else Rewrite({"amount": amount + 1})
 
-    async def scenario() -> None:
-        asked: list[int] = []
+    asked: list[int] = []
 
-        async def approve(request: Any) -> bool:
-            asked.append(request.arguments["amount"])
-            return request.arguments["amount"] % 2 == 0
+    async def approve(request: Any) -> bool:
+        asked.append(request.arguments["amount"])
+        return request.arguments["amount"] % 2 == 0
 
-        async with engine([pay], hooks=Rule(decide), approve=approve) as made:
-            program = """
-            const amounts = [1, 2, 3, 101, 5, 6, 7, 102];
-            return await Promise.all(amounts.map((amount) => tools.pay({ amount }).catch((e) => e.message)));
-            """
-            result = await made.exec(program)
-            no, blocked = "pay was not approved", "pay was blocked: too much"
-            assert value_of(result) == ["paid 2", no, "paid 4", blocked, "paid 6", no, "paid 8", blocked]
-            assert asked == [2, 3, 4, 6, 7, 8]
-            assert [status for _, status in statuses(result)] == [
-                "ok", "denied", "ok", "denied", "ok", "denied", "ok", "denied",
-            ]  # fmt: skip
-
-    run(scenario)
+    async with engine([pay], hooks=Rule(decide), approve=approve) as made:
+        program = """
+        const amounts = [1, 2, 3, 101, 5, 6, 7, 102];
+        return await Promise.all(amounts.map((amount) => tools.pay({ amount }).catch((e) => e.message)));
+        """
+        result = await made.exec(program)
+        no, blocked = "pay was not approved", "pay was blocked: too much"
+        assert value_of(result) == ["paid 2", no, "paid 4", blocked, "paid 6", no, "paid 8", blocked]
+        assert asked == [2, 3, 4, 6, 7, 8]
+        assert [status for _, status in statuses(result)] == [
+            "ok", "denied", "ok", "denied", "ok", "denied", "ok", "denied",
+        ]  # fmt: skip
 
 
 @pytest.mark.guarantee("exec-is-told-from-a-shell")
-def test_hooks_of_exec_hear_who_asks_and_what_became_of_it() -> None:
+async def test_hooks_of_exec_hear_who_asks_and_what_became_of_it() -> None:
     rule, tools = Rule(allow, "code_mode_exec"), Rule(allow)
-
-    async def scenario() -> None:
-        async with engine(hooks=[rule, tools]) as made:
-            result = await made.exec(
-                "return await tools.echo({ value: 1 })",
-                agent="scout",
-                session="s7",
-                context=CallContext(sender="ada"),
-            )
-            assert value_of(result) == 1
-        (asked,) = rule.before
-        assert (asked.context.agent_id, asked.context.session_id, asked.context.sender) == (
-            "scout",
-            "s7",
-            "ada",
+    async with engine(hooks=[rule, tools]) as made:
+        result = await made.exec(
+            "return await tools.echo({ value: 1 })",
+            agent="scout",
+            session="s7",
+            context=CallContext(sender="ada"),
         )
-        (nested,), (outer,) = tools.after, rule.after
-        assert (nested.tool, nested.tool_kind) == ("echo", "tool")
-        assert (outer.tool, outer.tool_kind, outer.tool_input_kind) == (
-            "exec",
-            "code_mode_exec",
-            "javascript",
-        )
-        assert outer.context.run_id == asked.context.run_id == nested.context.run_id
-        assert outer.result.status == "ok"
-
-    run(scenario)
+        assert value_of(result) == 1
+    (asked,) = rule.before
+    assert (asked.context.agent_id, asked.context.session_id, asked.context.sender) == (
+        "scout",
+        "s7",
+        "ada",
+    )
+    (nested,), (outer,) = tools.after, rule.after
+    assert (nested.tool, nested.tool_kind) == ("echo", "tool")
+    assert (outer.tool, outer.tool_kind, outer.tool_input_kind) == (
+        "exec",
+        "code_mode_exec",
+        "javascript",
+    )
+    assert outer.context.run_id == asked.context.run_id == nested.context.run_id
+    assert outer.result.status == "ok"

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from codemode import tool
-from tests.harness.engine import engine, failure_of, run, value_of
+from tests.harness.engine import engine, failure_of, value_of
 from tests.harness.tool_samples import make, takes
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
 
 @pytest.mark.guarantee("arguments-are-checked-first")
-def test_wrong_arguments_reach_no_tool_and_the_error_says_what_is_right() -> None:
+async def test_wrong_arguments_reach_no_tool_and_the_error_says_what_is_right() -> None:
     sent: list[str] = []
     asked: list[Any] = []
 
@@ -33,25 +33,21 @@ def test_wrong_arguments_reach_no_tool_and_the_error_says_what_is_right() -> Non
         'missing parameter "recipient", perhaps given as "recipiant". '
         "Parameters: { recipient: string, subject?: string }"
     )
-
-    async def scenario() -> None:
-        async with engine([send_mail], hooks=Hook(), approve=asked.append) as made:
-            call = "tools.send_mail({ recipiant: 'ann' })"
-            caught = await made.exec(
-                f"return await {call}.catch((e) => [e.name, e.code, e.message, e.data.problems.length])"
-            )
-            assert value_of(caught) == ["InvalidArguments", "invalid_arguments", words, 2]
-            result = failure_of(await made.exec(f"return await {call}"), "nested_tool_failed")
-            assert result.error.startswith(f"InvalidArguments: {words} (1:20)")
-            for given in ("'ann'", "[1]", "{ recipient: 5 }", "{ recipient: 'a', subject: null }", "{}"):
-                failure_of(await made.exec(f"await tools.send_mail({given})"), "nested_tool_failed")
-            assert (sent, asked) == ([], [])
-
-    run(scenario)
+    async with engine([send_mail], hooks=Hook(), approve=asked.append) as made:
+        call = "tools.send_mail({ recipiant: 'ann' })"
+        caught = await made.exec(
+            f"return await {call}.catch((e) => [e.name, e.code, e.message, e.data.problems.length])"
+        )
+        assert value_of(caught) == ["InvalidArguments", "invalid_arguments", words, 2]
+        result = failure_of(await made.exec(f"return await {call}"), "nested_tool_failed")
+        assert result.error.startswith(f"InvalidArguments: {words} (1:20)")
+        for given in ("'ann'", "[1]", "{ recipient: 5 }", "{ recipient: 'a', subject: null }", "{}"):
+            failure_of(await made.exec(f"await tools.send_mail({given})"), "nested_tool_failed")
+        assert (sent, asked) == ([], [])
 
 
 @pytest.mark.guarantee("no-recursion")
-def test_exec_wait_and_tool_search_cannot_be_called_by_a_program() -> None:
+async def test_exec_wait_and_tool_search_cannot_be_called_by_a_program() -> None:
     controls = ("exec", "wait", "tool_search_code", "tool_search", "tool_describe", "tool_call")
     offered = [
         make("read"),
@@ -69,27 +65,19 @@ def test_exec_wait_and_tool_search_cannot_be_called_by_a_program() -> None:
     }}
     return [[...new Set(said)], ALL_TOOLS.map((entry) => entry.name)];
     """
-
-    async def scenario() -> None:
-        async with engine(offered) as made:
-            assert value_of(await made.exec(program)) == [["undefined", "unknown_tool"], ["read"]]
-
-    run(scenario)
+    async with engine(offered) as made:
+        assert value_of(await made.exec(program)) == [["undefined", "unknown_tool"], ["read"]]
 
 
 @pytest.mark.guarantee("no-recursion")
-def test_a_host_shell_named_exec_is_an_ordinary_tool_of_the_program() -> None:
+async def test_a_host_shell_named_exec_is_an_ordinary_tool_of_the_program() -> None:
     shell = make("exec", "Runs a shell command.", parameters=takes("command"))
-
-    async def scenario() -> None:
-        async with engine([shell]) as made:
-            program = """
-            const wrong = await tools.call("exec", { code: "return 1" }).catch((error) => error.code);
-            const byId = await tools.call("openclaw:core:exec", { command: "id" });
-            return [await tools.exec({ command: "ls" }), byId, wrong];
-            """
-            result = await made.exec(program)
-            assert value_of(result) == [{"command": "ls"}, {"command": "id"}, "invalid_arguments"]
-            assert result.telemetry.visible_tools == ("exec", "wait")
-
-    run(scenario)
+    async with engine([shell]) as made:
+        program = """
+        const wrong = await tools.call("exec", { code: "return 1" }).catch((error) => error.code);
+        const byId = await tools.call("openclaw:core:exec", { command: "id" });
+        return [await tools.exec({ command: "ls" }), byId, wrong];
+        """
+        result = await made.exec(program)
+        assert value_of(result) == [{"command": "ls"}, {"command": "id"}, "invalid_arguments"]
+        assert result.telemetry.visible_tools == ("exec", "wait")

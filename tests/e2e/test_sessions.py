@@ -10,7 +10,7 @@ import pytest
 from codemode import Engine, tool
 from codemode.executor import AuditEvent
 from codemode.tools import Tool
-from tests.harness.engine import Desk, engine, run, value_of, waiting
+from tests.harness.engine import Desk, engine, value_of, waiting
 from tests.harness.result_samples import without_times
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
@@ -42,7 +42,7 @@ def program(name: str, other: str) -> str:
 
 
 @pytest.mark.guarantee("sessions-are-strangers")
-def test_a_session_beside_another_has_the_result_it_has_alone() -> None:
+async def test_a_session_beside_another_has_the_result_it_has_alone() -> None:
     sides = (("zebra", "giraffe"), ("giraffe", "zebra"))
 
     async def both(made: Engine, desk: Desk) -> list[dict[str, Any]]:
@@ -63,24 +63,21 @@ def test_a_session_beside_another_has_the_result_it_has_alone() -> None:
             desk.answer(side[0])
             return without_times(await task)
 
-    async def scenario() -> None:
-        expected = [await alone(side) for side in sides]
-        desk = Desk()
-        async with engine(desk.tools) as made:
-            together = await both(made, desk)
-        assert together == expected
-        assert [result["code"] for result in together] == ["nested_tool_failed"] * 2
-        for result, (name, other) in zip(together, sides, strict=True):
-            (said,) = result["output"]
-            assert f"Counts every {name}." in said["text"]
-            assert f"every {other}" not in str(result)
-            assert f"three {other}s" not in str(result)
-
-    run(scenario)
+    expected = [await alone(side) for side in sides]
+    desk = Desk()
+    async with engine(desk.tools) as made:
+        together = await both(made, desk)
+    assert together == expected
+    assert [result["code"] for result in together] == ["nested_tool_failed"] * 2
+    for result, (name, other) in zip(together, sides, strict=True):
+        (said,) = result["output"]
+        assert f"Counts every {name}." in said["text"]
+        assert f"every {other}" not in str(result)
+        assert f"three {other}s" not in str(result)
 
 
 @pytest.mark.guarantee("sessions-are-strangers")
-def test_tools_of_one_name_in_two_sessions_answer_each_their_own() -> None:
+async def test_tools_of_one_name_in_two_sessions_answer_each_their_own() -> None:
     desk = Desk()
     heard: list[tuple[str, str | None]] = []
 
@@ -96,44 +93,32 @@ def test_tools_of_one_name_in_two_sessions_answer_each_their_own() -> None:
         if event.tool == "whoami":
             heard.append((event.session_id, event.tool_id))
 
-    async def scenario() -> None:
-        async with engine(desk.tools, audit=audit) as made:
-            text = """
-            const first = await tools.whoami();
-            await yield_control();
-            return [first, await tools.call("client:app:whoami")];
-            """
-            runs = [
-                waiting(await made.exec(text, session=name, tools=[whoami(name)]), "yield") for name in "ab"
-            ]
-            results = [
-                await made.wait(found.run_id, session=name) for found, name in zip(runs, "ab", strict=True)
-            ]
-            assert [value_of(result) for result in results] == [["a", "a"], ["b", "b"]]
-            assert heard == [(name, "client:app:whoami") for name in "abab"]
-            assert value_of(await made.exec("return typeof tools.whoami", session="a")) == "undefined"
-
-    run(scenario)
+    async with engine(desk.tools, audit=audit) as made:
+        text = """
+        const first = await tools.whoami();
+        await yield_control();
+        return [first, await tools.call("client:app:whoami")];
+        """
+        runs = [waiting(await made.exec(text, session=name, tools=[whoami(name)]), "yield") for name in "ab"]
+        results = [
+            await made.wait(found.run_id, session=name) for found, name in zip(runs, "ab", strict=True)
+        ]
+        assert [value_of(result) for result in results] == [["a", "a"], ["b", "b"]]
+        assert heard == [(name, "client:app:whoami") for name in "abab"]
+        assert value_of(await made.exec("return typeof tools.whoami", session="a")) == "undefined"
 
 
 @pytest.mark.guarantee("sessions-are-strangers")
-def test_a_session_cannot_wait_for_approve_or_abort_the_run_of_another() -> None:
-    async def scenario() -> None:
-        async with engine() as made:
-            mine = waiting(
-                await made.exec("return await tools.pay({ amount: 1 })", session="mine"), "approval"
-            )
-            (call,) = mine.pending_tool_calls
-            assert call.approval is not None
-            foreign = await made.wait(mine.run_id, session="yours")
-            assert without_times(foreign) == without_times(
-                await made.wait("run_that_never_was", session="yours")
-            )
-            assert not await made.approve(mine.run_id, call.approval.id, session="yours")
-            assert not await made.deny(mine.run_id, call.approval.id, session="yours")
-            assert not await made.abort(mine.run_id, session="yours")
-            assert await made.trajectory(mine.run_id, session="yours") is None
-            assert await made.approve(mine.run_id, call.approval.id, session="mine")
-            assert value_of(await made.wait(mine.run_id, session="mine")) == "paid 1"
-
-    run(scenario)
+async def test_a_session_cannot_wait_for_approve_or_abort_the_run_of_another() -> None:
+    async with engine() as made:
+        mine = waiting(await made.exec("return await tools.pay({ amount: 1 })", session="mine"), "approval")
+        (call,) = mine.pending_tool_calls
+        assert call.approval is not None
+        foreign = await made.wait(mine.run_id, session="yours")
+        assert without_times(foreign) == without_times(await made.wait("run_that_never_was", session="yours"))
+        assert not await made.approve(mine.run_id, call.approval.id, session="yours")
+        assert not await made.deny(mine.run_id, call.approval.id, session="yours")
+        assert not await made.abort(mine.run_id, session="yours")
+        assert await made.trajectory(mine.run_id, session="yours") is None
+        assert await made.approve(mine.run_id, call.approval.id, session="mine")
+        assert value_of(await made.wait(mine.run_id, session="mine")) == "paid 1"

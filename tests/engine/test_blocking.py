@@ -15,7 +15,8 @@ import pytest
 import codemode
 from codemode import BlockingEngine, CallContext, ConfigError, Engine, tool
 from codemode.blocking import run as run_once
-from tests.harness.engine import echo, fail, failure_of, pay, run, until, value_of, waiting
+from tests.harness.engine import echo, fail, failure_of, pay, value_of, waiting
+from tests.harness.loops import run, until
 
 T = TypeVar("T")
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
@@ -38,38 +39,35 @@ async def slow(ms: int) -> int:
     return ms
 
 
-def test_the_surface_that_others_rely_on_works_as_written(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        from codemode import Engine, tool
+async def test_the_surface_that_others_rely_on_works_as_written(tmp_path: Path) -> None:
+    from codemode import Engine, tool
 
-        @tool
-        async def echo(value: dict[str, Any]) -> dict[str, Any]:
-            return value
+    @tool
+    async def echo(value: dict[str, Any]) -> dict[str, Any]:
+        return value
 
-        async with Engine(tools=[echo], config={"enabled": True, "timeoutMs": 2000}) as engine:
-            result = await engine.exec("return 1 + 1", language="javascript", session="s1")
-            while result.status == "waiting":
-                result = await engine.wait(result.run_id, session="s1")
-            assert result.to_dict()["value"] == 2
+    async with Engine(tools=[echo], config={"enabled": True, "timeoutMs": 2000}) as engine:
+        result = await engine.exec("return 1 + 1", language="javascript", session="s1")
+        while result.status == "waiting":
+            result = await engine.wait(result.run_id, session="s1")
+        assert result.to_dict()["value"] == 2
 
-            result = await engine.exec(
-                {"code": "await yield_control(); return await tools.echo({ value: { a: 1 } })"}, session="s1"
-            )
-            while result.status == "waiting":
-                result = await engine.wait(result.run_id, session="s1")
-            assert result.to_dict()["value"] == {"a": 1}
+        result = await engine.exec(
+            {"code": "await yield_control(); return await tools.echo({ value: { a: 1 } })"}, session="s1"
+        )
+        while result.status == "waiting":
+            result = await engine.wait(result.run_id, session="s1")
+        assert result.to_dict()["value"] == {"a": 1}
 
-            result = waiting(await engine.exec("await yield_control()", session="s1"))
-            assert await engine.abort(result.run_id, session="s1")
-            assert engine.health()["status"] in ("healthy", "degraded")
-            assert engine.stats()["totals"]["counts"]["exec"] == 3
+        result = waiting(await engine.exec("await yield_control()", session="s1"))
+        assert await engine.abort(result.run_id, session="s1")
+        assert engine.health()["status"] in ("healthy", "degraded")
+        assert engine.stats()["totals"]["counts"]["exec"] == 3
 
-        async with Engine(tools=[echo], store=str(tmp_path / "runs.sqlite")) as engine:
-            assert value_of(await engine.exec("return 1")) == 1
-        async with Engine(tools=[echo], policy={"deny": ["echo"]}, hooks=None, approve=yes) as engine:
-            assert value_of(await engine.exec("return ALL_TOOLS.length")) == 0
-
-    run(scenario)
+    async with Engine(tools=[echo], store=str(tmp_path / "runs.sqlite")) as engine:
+        assert value_of(await engine.exec("return 1")) == 1
+    async with Engine(tools=[echo], policy={"deny": ["echo"]}, hooks=None, approve=yes) as engine:
+        assert value_of(await engine.exec("return ALL_TOOLS.length")) == 0
 
 
 def test_the_one_call_that_others_rely_on_works_as_written_also_after_an_engine_was_used() -> None:
@@ -379,7 +377,7 @@ def test_run_says_what_is_wrong_with_a_program() -> None:
     assert value_of(run_once("return 1 as number", language="typescript")) == 1
 
 
-def test_a_sync_tool_does_not_hold_up_the_loop() -> None:
+async def test_a_sync_tool_does_not_hold_up_the_loop() -> None:
     """Were the loop held up, nobody would come to release the tool, and it would give up."""
     started, released = threading.Event(), threading.Event()
 
@@ -389,13 +387,10 @@ def test_a_sync_tool_does_not_hold_up_the_loop() -> None:
         started.set()
         return "released" if released.wait(20) else "never"
 
-    async def scenario() -> None:
-        async with Engine([block], True, settings={"warmWorkers": 1}) as made:
-            blocked = asyncio.create_task(made.exec("return await tools.block()"))
-            await until(started.is_set)
-            for number in range(3):
-                assert value_of(await made.exec(f"return {number}")) == number
-            released.set()
-            assert value_of(await blocked) == "released"
-
-    run(scenario)
+    async with Engine([block], True, settings={"warmWorkers": 1}) as made:
+        blocked = asyncio.create_task(made.exec("return await tools.block()"))
+        await until(started.is_set)
+        for number in range(3):
+            assert value_of(await made.exec(f"return {number}")) == number
+        released.set()
+        assert value_of(await blocked) == "released"

@@ -40,26 +40,19 @@ async def closed_while_waiting(store: Path | None) -> tuple[str, CodeModeResult]
     return held.run_id, await waiting
 
 
-def test_a_run_that_is_only_waited_for_outlives_the_closing_of_a_durable_engine(tmp_path: Path) -> None:
+async def test_a_run_that_is_only_waited_for_outlives_the_closing_of_a_durable_engine(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
-
-    async def scenario() -> None:
-        run_id, told = await closed_while_waiting(path)
-        assert isinstance(told, Failed)
-        assert told.code == "aborted"
-        assert "The run is kept" in told.error
-        async with Engine([slow_tool(asyncio.Event())], store=path) as engine:
-            result = await engine.wait(run_id)
-        assert isinstance(result, Completed)
-        assert result.value == "interrupted"
-
-    asyncio.run(scenario())
+    run_id, told = await closed_while_waiting(path)
+    assert isinstance(told, Failed)
+    assert told.code == "aborted"
+    assert "The run is kept" in told.error
+    async with Engine([slow_tool(asyncio.Event())], store=path) as engine:
+        result = await engine.wait(run_id)
+    assert isinstance(result, Completed)
+    assert result.value == "interrupted"
 
 
-def test_without_a_durable_store_closing_ends_it() -> None:
-    async def scenario() -> None:
-        _, told = await closed_while_waiting(None)
-        assert isinstance(told, Failed)
-        assert told.error == "The run was cancelled: the engine was closed."
-
-    asyncio.run(scenario())
+async def test_without_a_durable_store_closing_ends_it() -> None:
+    _, told = await closed_while_waiting(None)
+    assert isinstance(told, Failed)
+    assert told.error == "The run was cancelled: the engine was closed."

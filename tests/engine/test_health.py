@@ -20,8 +20,9 @@ from codemode.mcp.bridge import McpBridge
 from codemode.runs.stored_runs import StoredRuns, store_limits
 from codemode.tools import CallContext
 from codemode.workers.supervisor import Supervisor, SupervisorSettings
-from tests.e2e.mcp.harness import HERE, fast, free_port, listening, servers
-from tests.harness.engine import Desk, echo, engine, failure_of, run, until, value_of
+from tests.harness.engine import Desk, echo, engine, failure_of, value_of
+from tests.harness.loops import until
+from tests.harness.mcp_servers import fast, fast_at, fast_listening, free_port, servers
 from tests.harness.tool_search import damage_runtime
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
@@ -39,15 +40,15 @@ def reason_of(health: Health, name: str) -> str:
 
 @pytest.mark.guarantee("health-is-probed")
 @pytest.mark.parametrize("store", [None, "runs.sqlite"])
-def test_an_engine_whose_parts_all_work_says_so_after_trying_them(store: str | None, tmp_path: Path) -> None:
-    async def scenario() -> Any:
-        file = None if store is None else tmp_path / store
-        async with engine([echo], mcp=servers(fast=fast()), store=file) as made:
-            known, probed = made.health(), await made.health()
-            again = await probed
-            return known, probed, again, await made.runs(), value_of(await made.exec("return 1"))
-
-    known, probed, again, left, value = run(scenario)
+async def test_an_engine_whose_parts_all_work_says_so_after_trying_them(
+    store: str | None, tmp_path: Path
+) -> None:
+    file = None if store is None else tmp_path / store
+    async with engine([echo], mcp=servers(fast=fast()), store=file) as made:
+        known, probed = made.health(), await made.health()
+        again = await probed
+        left = await made.runs()
+        value = value_of(await made.exec("return 1"))
     parts = {"workers": "healthy", "MCP server fast": "healthy"}
     assert checks(known, *parts) == parts
     for found in (probed, again):
@@ -61,26 +62,21 @@ def test_an_engine_whose_parts_all_work_says_so_after_trying_them(store: str | N
 
 
 @pytest.mark.guarantee("health-is-probed")
-def test_a_server_that_is_down_degrades_the_engine_and_its_return_heals_it() -> None:
+async def test_a_server_that_is_down_degrades_the_engine_and_its_return_heals_it() -> None:
     port = free_port()
-    command = [sys.executable, str(HERE / "fast_server.py"), str(port)]
-    given = servers(fast=fast(), gone={"url": f"http://127.0.0.1:{port}/mcp", "connect": "lazy"})
+    given = servers(fast=fast(), gone=fast_at(port, connect="lazy"))
     names = ("workers", "store", "MCP server fast", "MCP server gone")
-
-    async def scenario() -> Any:
-        async with engine((), mcp=given) as made:
-            async with listening(command, port) as server:
-                value_of(await made.exec("return 1"))  # connects the lazy one
-                up = await made.health()
-                server.send_signal(signal.SIGKILL)
-                await server.wait()
-                down = await made.health()
-                works = value_of(await made.exec("return (await MCP.fast.add({ a: 1 })).result"))
-            async with listening(command, port):
-                await until(lambda: made.health()["mcp"][1]["state"] == "connected")
-                return up, down, works, await made.health()
-
-    up, down, works, back = run(scenario)
+    async with engine((), mcp=given) as made:
+        async with fast_listening(port) as server:
+            value_of(await made.exec("return 1"))  # connects the lazy one
+            up = await made.health()
+            server.send_signal(signal.SIGKILL)
+            await server.wait()
+            down = await made.health()
+            works = value_of(await made.exec("return (await MCP.fast.add({ a: 1 })).result"))
+        async with fast_listening(port):
+            await until(lambda: made.health()["mcp"][1]["state"] == "connected")
+            back = await made.health()
     fine = dict.fromkeys(names, "healthy")
     assert checks(up, *names) == checks(back, *names) == fine
     assert checks(down, *names) == fine | {"MCP server gone": "degraded"}
@@ -90,13 +86,11 @@ def test_a_server_that_is_down_degrades_the_engine_and_its_return_heals_it() -> 
     assert works == 2
 
 
-def test_a_server_that_cannot_be_started_degrades_the_engine_from_the_start() -> None:
-    async def scenario() -> Any:
-        given = servers(bad={"command": "/nowhere/server"}, fast=fast())
-        async with engine((), mcp=given) as made:
-            return made.health(), await made.health()
-
-    for found in run(scenario):
+async def test_a_server_that_cannot_be_started_degrades_the_engine_from_the_start() -> None:
+    given = servers(bad={"command": "/nowhere/server"}, fast=fast())
+    async with engine((), mcp=given) as made:
+        known, probed = made.health(), await made.health()
+    for found in (known, probed):
         assert checks(found, "MCP server bad", "MCP server fast", "workers") == {
             "MCP server bad": "degraded",
             "MCP server fast": "healthy",
@@ -106,28 +100,22 @@ def test_a_server_that_cannot_be_started_degrades_the_engine_from_the_start() ->
 
 
 @pytest.mark.guarantee("health-is-probed")
-def test_a_layer_of_confinement_that_is_missing_is_named() -> None:
+async def test_a_layer_of_confinement_that_is_missing_is_named() -> None:
     async def nobody(context: CallContext, tool: str, summary: str, details: dict[str, Any]) -> Decision:
         return Decision(False)
 
-    async def scenario() -> Any:
-        settings = SupervisorSettings(warm=1, entry="tests.workers.open_zygote")
-        async with Supervisor(settings) as supervisor:
-            limits = store_limits(load_config(True), EngineSettings())
-            doctor = Doctor(supervisor, StoredRuns(None, limits, None), McpBridge(None, nobody))
-            return doctor.look(lambda: (True, None))
-
-    found = run(scenario)
+    settings = SupervisorSettings(warm=1, entry="tests.workers.open_zygote")
+    async with Supervisor(settings) as supervisor:
+        limits = store_limits(load_config(True), EngineSettings())
+        doctor = Doctor(supervisor, StoredRuns(None, limits, None), McpBridge(None, nobody))
+        found = doctor.look(lambda: (True, None))
     assert found["status"] == "degraded"
     assert "seccomp: as if it were not there" in reason_of(found, "confinement")
 
 
-def test_confinement_that_is_switched_off_is_a_degradation_too() -> None:
-    async def scenario() -> Any:
-        async with engine(settings={"confinement": "off"}) as made:
-            return await made.health()
-
-    found = run(scenario)
+async def test_confinement_that_is_switched_off_is_a_degradation_too() -> None:
+    async with engine(settings={"confinement": "off"}) as made:
+        found = await made.health()
     assert (found["status"], found["reasons"]) == (
         "degraded",
         ['confinement: switched off by the setting confinement: "off"'],
@@ -135,16 +123,14 @@ def test_confinement_that_is_switched_off_is_a_degradation_too() -> None:
 
 
 @pytest.mark.guarantee("health-is-probed")
-def test_a_damaged_guest_image_makes_the_engine_unavailable(
+async def test_a_damaged_guest_image_makes_the_engine_unavailable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     damage_runtime(tmp_path, monkeypatch)
-
-    async def scenario() -> Any:
-        async with engine() as made:
-            return made.health(), await made.health(), await made.exec("return 1")
-
-    known, probed, result = run(scenario)
+    async with engine() as made:
+        known = made.health()
+        probed = await made.health()
+        result = await made.exec("return 1")
     for found in (known, probed):
         assert (found["status"], checks(found, "workers")) == ("unavailable", {"workers": "unavailable"})
         assert "the guest image is damaged" in reason_of(found, "workers")
@@ -152,58 +138,48 @@ def test_a_damaged_guest_image_makes_the_engine_unavailable(
 
 
 @pytest.mark.guarantee("health-is-probed")
-def test_workers_that_cannot_be_started_any_more_are_found_by_the_probe_alone(
+async def test_workers_that_cannot_be_started_any_more_are_found_by_the_probe_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def scenario() -> Any:
-        async with engine(settings={"warmWorkers": 0}) as made:
-            [zygote] = made.stats()["workers"]["zygotes"]
-            with monkeypatch.context() as patched:
-                patched.setattr(sys, "executable", "/nowhere/python")
-                os.kill(zygote["pid"], signal.SIGKILL)
-                await until(lambda: not made.stats()["workers"]["zygotes"])
-                known, probed = made.health(), await made.health()
-            return known, probed, await made.health()
-
-    known, probed, healed = run(scenario)
+    async with engine(settings={"warmWorkers": 0}) as made:
+        [zygote] = made.stats()["workers"]["zygotes"]
+        with monkeypatch.context() as patched:
+            patched.setattr(sys, "executable", "/nowhere/python")
+            os.kill(zygote["pid"], signal.SIGKILL)
+            await until(lambda: not made.stats()["workers"]["zygotes"])
+            known, probed = made.health(), await made.health()
+        healed = await made.health()
     assert checks(known, "workers") == {"workers": "healthy"}  # nothing is known until somebody asks
     assert (probed["status"], checks(probed, "workers")) == ("unavailable", {"workers": "unavailable"})
     assert "/nowhere/python" in reason_of(probed, "workers")
     assert checks(healed, "workers") == {"workers": "healthy"}
 
 
-def test_a_full_queue_is_a_degradation_and_no_failure() -> None:
+async def test_a_full_queue_is_a_degradation_and_no_failure() -> None:
     desk = Desk()
-
-    async def scenario() -> Any:
-        async with engine(desk.tools, settings={"maxWorkers": 1, "queueLimit": 0}) as made:
-            running = asyncio.create_task(made.exec("return await tools.hold({ name: 'a' })"))
-            await desk.asked("a")
-            busy = await made.health()
-            desk.answer("a")
-            value_of(await running)
-            return busy, await made.health()
-
-    busy, free = run(scenario)
+    async with engine(desk.tools, settings={"maxWorkers": 1, "queueLimit": 0}) as made:
+        running = asyncio.create_task(made.exec("return await tools.hold({ name: 'a' })"))
+        await desk.asked("a")
+        busy = await made.health()
+        desk.answer("a")
+        value_of(await running)
+        free = await made.health()
     assert (busy["status"], checks(busy, "workers")) == ("degraded", {"workers": "degraded"})
     assert checks(free, "workers") == {"workers": "healthy"}
 
 
 @pytest.mark.guarantee("health-is-probed")
-def test_a_store_that_cannot_be_written_degrades_the_engine(tmp_path: Path) -> None:
-    async def scenario() -> Any:
-        async with engine(store=tmp_path / "runs.sqlite") as made:
-            before = await made.health()
-            soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))  # no file of this process can grow
-            try:
-                full = await made.health()
-                works = value_of(await made.exec("return 1"))
-            finally:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-            return before, full, works, await made.health()
-
-    before, full, works, after = run(scenario)
+async def test_a_store_that_cannot_be_written_degrades_the_engine(tmp_path: Path) -> None:
+    async with engine(store=tmp_path / "runs.sqlite") as made:
+        before = await made.health()
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))  # no file of this process can grow
+        try:
+            full = await made.health()
+            works = value_of(await made.exec("return 1"))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        after = await made.health()
     assert checks(before, "store") == checks(after, "store") == {"store": "healthy"}
     assert (full["status"], checks(full, "store", "workers")) == (
         "degraded",
@@ -213,35 +189,26 @@ def test_a_store_that_cannot_be_written_degrades_the_engine(tmp_path: Path) -> N
     assert works == 1
 
 
-def test_a_store_without_room_for_another_run_degrades_the_engine() -> None:
-    async def scenario() -> Any:
-        async with engine(settings={"maxSuspendedRuns": 1}) as made:
-            await made.exec("await yield_control()")
-            return await made.health()
-
-    found = run(scenario)
+async def test_a_store_without_room_for_another_run_degrades_the_engine() -> None:
+    async with engine(settings={"maxSuspendedRuns": 1}) as made:
+        await made.exec("await yield_control()")
+        found = await made.health()
     assert checks(found, "store", "workers") == {"store": "degraded", "workers": "healthy"}
     assert reason_of(found, "store").startswith("no room for another suspended run: ")
 
 
-def test_an_engine_that_is_not_open_is_unavailable_and_probes_nothing() -> None:
-    async def scenario() -> Any:
-        made = Engine([echo])
-        before = await made.health()
-        async with made:
-            pass
-        return before, made.health(), await made.health()
-
-    for found in run(scenario):
+async def test_an_engine_that_is_not_open_is_unavailable_and_probes_nothing() -> None:
+    made = Engine([echo])
+    before = await made.health()
+    async with made:
+        pass
+    for found in (before, made.health(), await made.health()):
         assert (found["status"], found["reasons"][0]) == ("unavailable", "workers: the engine is not started")
 
 
-def test_health_that_is_awaited_after_the_engine_was_closed_says_so() -> None:
-    async def scenario() -> tuple[str, str]:
-        engine = Engine()
-        await engine.start()
-        asked = engine.health()
-        await engine.close()
-        return asked["status"], (await asked)["status"]
-
-    assert asyncio.run(scenario()) == ("healthy", "unavailable")
+async def test_health_that_is_awaited_after_the_engine_was_closed_says_so() -> None:
+    engine = Engine()
+    await engine.start()
+    asked = engine.health()
+    await engine.close()
+    assert (asked["status"], (await asked)["status"]) == ("healthy", "unavailable")

@@ -1,6 +1,5 @@
 """Approvals: inline, later, after a restart; and only for the very action that was shown."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -26,8 +25,8 @@ PAY = make("pay", parameters=takes("to"), hints=ToolHints(requires_approval=True
 REQUEST = CallRequest("pay", {"to": "bob"}, "7", context=CallContext(run_id="r1", sender="ada"))
 
 
-def call(approve: Any = None, request: CallRequest = REQUEST) -> CallResult:
-    return asyncio.run(Executor(Catalog([PAY]), approve=approve).call(request))
+async def call(approve: Any = None, request: CallRequest = REQUEST) -> CallResult:
+    return await Executor(Catalog([PAY]), approve=approve).call(request)
 
 
 def answering(answer: Any) -> Callable[[ApprovalRequest], Any]:
@@ -37,85 +36,85 @@ def answering(answer: Any) -> Callable[[ApprovalRequest], Any]:
     return approve
 
 
-def pending(request: CallRequest = REQUEST) -> ApprovalRequest:
-    result = call(None, request)
+async def pending(request: CallRequest = REQUEST) -> ApprovalRequest:
+    result = await call(None, request)
     assert isinstance(result, NeedsApproval)
     assert result.status == "pending"
     return result.approval
 
 
-def resume(
+async def resume(
     approval: ApprovalRequest, decision: Decision, tools: list[Tool], request: CallRequest
 ) -> CallResult:
-    return asyncio.run(Executor(Catalog(tools)).resume(request, approval, decision))
+    return await Executor(Catalog(tools)).resume(request, approval, decision)
 
 
 @pytest.mark.parametrize("answer", [True, Decision(True)])
-def test_an_inline_yes_runs_the_tool(answer: Any) -> None:
+async def test_an_inline_yes_runs_the_tool(answer: Any) -> None:
     async def approve(request: ApprovalRequest) -> Any:
         return answer
 
-    assert call(approve) == CallOk(b'{"to":"bob"}')
+    assert await call(approve) == CallOk(b'{"to":"bob"}')
 
 
-def test_an_inline_no_denies_with_its_reason() -> None:
-    assert call(answering(False)) == CallFailed("denied", "ApprovalRefused", "pay was not approved")
-    assert call(answering(Decision(False, "too much"))) == CallFailed(
+async def test_an_inline_no_denies_with_its_reason() -> None:
+    assert await call(answering(False)) == CallFailed("denied", "ApprovalRefused", "pay was not approved")
+    assert await call(answering(Decision(False, "too much"))) == CallFailed(
         "denied", "ApprovalRefused", "pay was not approved: too much"
     )
 
 
 @pytest.mark.parametrize("answer", ["yes", 1, {}])
-def test_an_answer_that_is_no_decision_denies(answer: Any) -> None:
-    result = call(answering(answer))
+async def test_an_answer_that_is_no_decision_denies(answer: Any) -> None:
+    result = await call(answering(answer))
 
     assert isinstance(result, CallFailed)
     assert result.code == "denied"
 
 
-def test_an_approver_that_fails_denies() -> None:
+async def test_an_approver_that_fails_denies() -> None:
     def approve(request: ApprovalRequest) -> bool:
         raise ConnectionError
 
-    result = call(approve)
+    result = await call(approve)
 
     assert isinstance(result, CallFailed)
     assert result.code == "denied"
 
 
-def test_without_a_decision_the_call_waits_and_the_summary_has_no_values() -> None:
-    approval = pending()
+async def test_without_a_decision_the_call_waits_and_the_summary_has_no_values() -> None:
+    approval = await pending()
 
     assert (approval.tool_id, approval.tool, approval.arguments) == (PAY.id, "pay", {"to": "bob"})
     assert (approval.run_id, approval.call_id, approval.sender) == ("r1", "7", "ada")
     assert approval.summary == "Run pay(to)"
 
 
-def test_an_approval_survives_being_stored_and_read_again() -> None:
-    stored = msgspec.json.encode(pending().to_dict())
+async def test_an_approval_survives_being_stored_and_read_again() -> None:
+    stored = msgspec.json.encode((await pending()).to_dict())
 
     restored = msgspec.json.decode(stored, type=ApprovalRequest)
 
-    assert restored == pending()
-    assert resume(restored, Decision(True), [PAY], REQUEST) == CallOk(b'{"to":"bob"}')
+    assert restored == await pending()
+    assert await resume(restored, Decision(True), [PAY], REQUEST) == CallOk(b'{"to":"bob"}')
 
 
-def test_a_later_no_denies() -> None:
-    result = resume(pending(), Decision(False, "no budget"), [PAY], REQUEST)
+async def test_a_later_no_denies() -> None:
+    result = await resume(await pending(), Decision(False, "no budget"), [PAY], REQUEST)
 
     assert result == CallFailed("denied", "ApprovalRefused", "pay was not approved: no budget")
 
 
 @pytest.mark.guarantee("an-approval-is-for-one-call")
-def test_ids_are_the_same_for_the_same_action_and_differ_for_any_other() -> None:
+async def test_ids_are_the_same_for_the_same_action_and_differ_for_any_other() -> None:
     others = [
         replace(REQUEST, arguments={"to": "eve"}),
         replace(REQUEST, call_id="8"),
         replace(REQUEST, context=CallContext(run_id="r2")),
     ]
 
-    assert pending().id == pending().id
-    assert len({pending().id, *(pending(other).id for other in others)}) == 4
+    assert (await pending()).id == (await pending()).id
+    assert len({(await pending()).id, *[(await pending(other)).id for other in others]}) == 4
 
 
 @pytest.mark.parametrize(
@@ -126,30 +125,30 @@ def test_ids_are_the_same_for_the_same_action_and_differ_for_any_other() -> None
     ],
 )
 @pytest.mark.guarantee("an-approval-is-for-one-call")
-def test_an_approval_for_other_arguments_is_refused(forged: dict[str, Any]) -> None:
-    result = resume(replace(pending(), **forged), Decision(True), [PAY], REQUEST)
+async def test_an_approval_for_other_arguments_is_refused(forged: dict[str, Any]) -> None:
+    result = await resume(replace(await pending(), **forged), Decision(True), [PAY], REQUEST)
 
     assert result == CallFailed("denied", "ApprovalRefused", "pay: the approval is for another action")
 
 
 @pytest.mark.guarantee("an-approval-is-for-one-call")
-def test_an_approval_for_another_call_is_refused() -> None:
-    result = resume(pending(), Decision(True), [PAY], replace(REQUEST, call_id="8"))
+async def test_an_approval_for_another_call_is_refused() -> None:
+    result = await resume(await pending(), Decision(True), [PAY], replace(REQUEST, call_id="8"))
 
     assert isinstance(result, CallFailed)
     assert result.code == "denied"
 
 
-def test_a_tool_that_is_gone_when_the_approval_comes_is_unknown() -> None:
-    result = resume(pending(), Decision(True), [], REQUEST)
+async def test_a_tool_that_is_gone_when_the_approval_comes_is_unknown() -> None:
+    result = await resume(await pending(), Decision(True), [], REQUEST)
 
     assert isinstance(result, CallFailed)
     assert result.code == "unknown_tool"
 
 
-def test_arguments_are_checked_again_when_the_approval_comes() -> None:
+async def test_arguments_are_checked_again_when_the_approval_comes() -> None:
     changed = make("pay", parameters=takes("to", "amount"), hints=PAY.hints)
-    result = resume(pending(), Decision(True), [changed], REQUEST)
+    result = await resume(await pending(), Decision(True), [changed], REQUEST)
 
     assert isinstance(result, CallFailed)
     assert result.code == "invalid_arguments"

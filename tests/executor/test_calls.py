@@ -27,37 +27,34 @@ WHO = CallContext(agent_id="main", session_id="s1", sender="ada", channel="chat"
 TENANT: contextvars.ContextVar[str] = contextvars.ContextVar("tenant", default="none")
 
 
-def call(executor: Executor, *requests: CallRequest) -> list[CallResult]:
-    async def main() -> list[CallResult]:
-        return list(await asyncio.gather(*map(executor.call, requests)))
-
-    return asyncio.run(main())
+async def call(executor: Executor, *requests: CallRequest) -> list[CallResult]:
+    return list(await asyncio.gather(*map(executor.call, requests)))
 
 
-def call_one(tools: list[Tool], request: CallRequest, **options: Any) -> CallResult:
-    return call(Executor(Catalog(tools), **options), request)[0]
+async def call_one(tools: list[Tool], request: CallRequest, **options: Any) -> CallResult:
+    return (await call(Executor(Catalog(tools), **options), request))[0]
 
 
-def test_a_call_gives_the_tools_value() -> None:
-    result = call_one([READ], CallRequest("read", {"path": "a"}))
+async def test_a_call_gives_the_tools_value() -> None:
+    result = await call_one([READ], CallRequest("read", {"path": "a"}))
 
     assert isinstance(result, CallOk)
     assert (result.value, result.json, result.status) == ({"path": "a"}, b'{"path":"a"}', "ok")
 
 
-def test_no_arguments_are_an_empty_object() -> None:
-    assert call_one([make("now")], CallRequest("now")) == CallOk(b"{}")
+async def test_no_arguments_are_an_empty_object() -> None:
+    assert await call_one([make("now")], CallRequest("now")) == CallOk(b"{}")
 
 
 @pytest.mark.guarantee("arguments-are-checked-first")
-def test_invalid_arguments_do_not_reach_the_tool() -> None:
+async def test_invalid_arguments_do_not_reach_the_tool() -> None:
     calls: list[str] = []
 
     @tool
     def write(path: str) -> None:
         calls.append(path)
 
-    result = call_one([write], CallRequest("write", {"paht": "a"}))
+    result = await call_one([write], CallRequest("write", {"paht": "a"}))
 
     assert isinstance(result, CallFailed)
     assert result.code == "invalid_arguments"
@@ -74,16 +71,16 @@ def test_invalid_arguments_do_not_reach_the_tool() -> None:
         CallRequest("mcp:github:create_issue", {}, via="host"),
     ],
 )
-def test_what_is_not_in_the_catalog_is_an_unknown_tool(request_: CallRequest) -> None:
-    result = call_one([READ], request_)
+async def test_what_is_not_in_the_catalog_is_an_unknown_tool(request_: CallRequest) -> None:
+    result = await call_one([READ], request_)
 
     assert isinstance(result, CallFailed)
     assert (result.code, result.status) == ("unknown_tool", "error")
     assert result.message.startswith(f'No tool "{request_.tool}" in this run.')
 
 
-def test_a_wrong_name_is_answered_with_the_nearest() -> None:
-    result = call_one([READ, make("web_search")], CallRequest("websearch", {}))
+async def test_a_wrong_name_is_answered_with_the_nearest() -> None:
+    result = await call_one([READ, make("web_search")], CallRequest("websearch", {}))
 
     assert result == CallFailed(
         "unknown_tool",
@@ -93,10 +90,10 @@ def test_a_wrong_name_is_answered_with_the_nearest() -> None:
     )
 
 
-def test_a_name_that_two_tools_have_is_not_suggested() -> None:
+async def test_a_name_that_two_tools_have_is_not_suggested() -> None:
     twins = [make("web_search", source="plugin", owner=owner) for owner in ("a", "b")]
 
-    by_name, by_id = call(
+    by_name, by_id = await call(
         Executor(Catalog(twins)), CallRequest("web_serch", {}), CallRequest("plugin:a:web_serch", {})
     )
 
@@ -105,29 +102,28 @@ def test_a_name_that_two_tools_have_is_not_suggested() -> None:
     assert (by_name.data, by_id.data) == (None, {"nearest": ["plugin:a:web_search"]})
 
 
-def test_a_call_that_ends_just_as_its_caller_is_cancelled_ends_well_and_the_caller_is_cancelled() -> None:
-    async def main() -> None:
-        @tool
-        async def last_moment() -> None:
-            running.append(asyncio.current_task())
-            caller.cancel()  # who hears of it in the next turn, when this has ended
+async def test_a_call_that_ends_just_as_its_caller_is_cancelled_ends_well_and_the_caller_is_cancelled() -> (
+    None
+):
+    @tool
+    async def last_moment() -> None:
+        running.append(asyncio.current_task())
+        caller.cancel()  # who hears of it in the next turn, when this has ended
 
-        running: list[asyncio.Task[Any] | None] = []
-        caller = asyncio.create_task(Executor(Catalog([last_moment])).call(CallRequest("last_moment")))
-        with pytest.raises(asyncio.CancelledError):
-            await caller
-        (task,) = running
-        assert task is not None
-        assert task.exception() is None
-
-    asyncio.run(main())
+    running: list[asyncio.Task[Any] | None] = []
+    caller = asyncio.create_task(Executor(Catalog([last_moment])).call(CallRequest("last_moment")))
+    with pytest.raises(asyncio.CancelledError):
+        await caller
+    (task,) = running
+    assert task is not None
+    assert task.exception() is None
 
 
-def test_mcp_tools_are_reached_by_id_and_not_through_tools() -> None:
+async def test_mcp_tools_are_reached_by_id_and_not_through_tools() -> None:
     issue = make("create_issue", source="mcp", owner="github")
     executor = Executor(Catalog([issue]))
 
-    by_tools, by_mcp, absent = call(
+    by_tools, by_mcp, absent = await call(
         executor,
         CallRequest(issue.id, {}),
         CallRequest(issue.id, {}, via="mcp"),
@@ -141,19 +137,19 @@ def test_mcp_tools_are_reached_by_id_and_not_through_tools() -> None:
 
 
 @pytest.mark.guarantee("context-is-kept")
-def test_the_tool_sees_who_calls_and_the_idempotency_key() -> None:
+async def test_the_tool_sees_who_calls_and_the_idempotency_key() -> None:
     @tool
     async def look(context: CallContext) -> list[str]:
         return [context.agent_id, context.sender, context.run_id, context.call_id, context.idempotency_key]
 
-    result = call_one([look], CallRequest("look", None, "7", "r1:7", WHO))
+    result = await call_one([look], CallRequest("look", None, "7", "r1:7", WHO))
 
     assert result == CallOk(b'["main","ada","r1","7","r1:7"]')
 
 
 @pytest.mark.parametrize("in_thread", [True, False])
 @pytest.mark.guarantee("context-is-kept")
-def test_context_variables_of_the_runs_owner_reach_the_tool(in_thread: bool) -> None:
+async def test_context_variables_of_the_runs_owner_reach_the_tool(in_thread: bool) -> None:
     async def look_async() -> str:
         return TENANT.get()
 
@@ -164,21 +160,21 @@ def test_context_variables_of_the_runs_owner_reach_the_tool(in_thread: bool) -> 
     owner.run(TENANT.set, "acme")
     look = tool(name="look")(look_sync if in_thread else look_async)
 
-    assert call_one([look], CallRequest("look", variables=owner)) == CallOk(b'"acme"')
+    assert await call_one([look], CallRequest("look", variables=owner)) == CallOk(b'"acme"')
 
 
-def test_a_failure_of_the_tool_is_a_result() -> None:
+async def test_a_failure_of_the_tool_is_a_result() -> None:
     @tool
     async def fail() -> None:
         raise ToolError("out of paper", data={"tray": 2})
 
-    assert call_one([fail], CallRequest("fail")) == CallFailed(
+    assert await call_one([fail], CallRequest("fail")) == CallFailed(
         "tool_error", "ToolError", "out of paper", {"tray": 2}
     )
 
 
 @pytest.mark.parametrize("in_thread", [True, False])
-def test_a_tool_cannot_end_the_process(in_thread: bool) -> None:
+async def test_a_tool_cannot_end_the_process(in_thread: bool) -> None:
     async def leave_async() -> None:
         sys.exit(3)
 
@@ -187,28 +183,28 @@ def test_a_tool_cannot_end_the_process(in_thread: bool) -> None:
 
     leave = tool(name="leave")(leave_sync if in_thread else leave_async)
 
-    assert call_one([leave], CallRequest("leave")) == CallFailed(
+    assert await call_one([leave], CallRequest("leave")) == CallFailed(
         "tool_error", "SystemExit", "the tool tried to end the process"
     )
 
 
-def test_a_result_that_is_not_json_is_a_failure_that_says_it_ran() -> None:
+async def test_a_result_that_is_not_json_is_a_failure_that_says_it_ran() -> None:
     @tool
     async def open_lock() -> Any:
         return threading.Lock()
 
-    result = call_one([open_lock], CallRequest("open_lock"))
+    result = await call_one([open_lock], CallRequest("open_lock"))
 
     assert isinstance(result, CallFailed)
     assert result.message == "open_lock has run, but the result holds a lock, which is not JSON"
 
 
-def test_a_result_over_the_limit_is_a_failure_that_says_it_ran() -> None:
+async def test_a_result_over_the_limit_is_a_failure_that_says_it_ran() -> None:
     @tool
     async def dump() -> str:
         return "x" * 100
 
-    assert call_one([dump], CallRequest("dump"), max_result_bytes=50) == CallFailed(
+    assert await call_one([dump], CallRequest("dump"), max_result_bytes=50) == CallFailed(
         "tool_error",
         "ResultTooLarge",
         "dump has run, but its result of 102 bytes is over the limit of 50. Ask for less at once.",
@@ -217,7 +213,7 @@ def test_a_result_over_the_limit_is_a_failure_that_says_it_ran() -> None:
 
 
 @pytest.mark.parametrize("in_thread", [True, False])
-def test_progress_arrives_in_order_and_ends_with_the_call(in_thread: bool) -> None:
+async def test_progress_arrives_in_order_and_ends_with_the_call(in_thread: bool) -> None:
     kept: list[CallContext] = []
 
     async def work_async(context: CallContext) -> None:
@@ -233,23 +229,19 @@ def test_progress_arrives_in_order_and_ends_with_the_call(in_thread: bool) -> No
     work = tool(name="work")(work_sync if in_thread else work_async)
     seen: list[CallUpdate] = []
     executor = Executor(Catalog([work]), on_update=seen.append)
-
-    async def main() -> None:
-        await executor.call(CallRequest("work", None, "7", context=WHO))
-        kept[0].update({"step": "late"})
-        await asyncio.sleep(0)
-
-    asyncio.run(main())
+    await executor.call(CallRequest("work", None, "7", context=WHO))
+    kept[0].update({"step": "late"})
+    await asyncio.sleep(0)
 
     assert seen == [CallUpdate("r1", "7", work.id, {"step": 1}), CallUpdate("r1", "7", work.id, {"step": 2})]
 
 
 @pytest.mark.guarantee("nested-calls-keep-the-rules")
-def test_every_call_is_audited_by_the_real_tools_name() -> None:
+async def test_every_call_is_audited_by_the_real_tools_name() -> None:
     events: list[AuditEvent] = []
     executor = Executor(Catalog([READ]), audit=events.append)
 
-    call(
+    await call(
         executor,
         CallRequest("read", {"path": "secret"}, "1", context=WHO),
         CallRequest("openclaw:core:read", {"path": 3}, "2", context=WHO),
@@ -274,22 +266,19 @@ def test_every_call_is_audited_by_the_real_tools_name() -> None:
     assert "secret" not in repr(events)
 
 
-def test_an_audit_that_fails_does_not_undo_the_call() -> None:
+async def test_an_audit_that_fails_does_not_undo_the_call() -> None:
     async def audit(event: AuditEvent) -> None:
         raise OSError("disk full")
 
-    assert call_one([make("now")], CallRequest("now"), audit=audit) == CallOk(b"{}")
+    assert await call_one([make("now")], CallRequest("now"), audit=audit) == CallOk(b"{}")
 
 
 @pytest.mark.guarantee("sessions-are-strangers")
-def test_two_executors_at_once_keep_their_catalogs_apart() -> None:
+async def test_two_executors_at_once_keep_their_catalogs_apart() -> None:
     mine, theirs = Executor(Catalog([make("mine")])), Executor(Catalog([make("theirs")]))
-
-    async def main() -> list[CallResult]:
-        requests = [(mine, "mine"), (mine, "theirs"), (theirs, "mine"), (theirs, "theirs")]
-        return list(await asyncio.gather(*(executor.call(CallRequest(name)) for executor, name in requests)))
-
-    assert [result.status for result in asyncio.run(main())] == ["ok", "error", "error", "ok"]
+    requests = [(mine, "mine"), (mine, "theirs"), (theirs, "mine"), (theirs, "theirs")]
+    results = list(await asyncio.gather(*(executor.call(CallRequest(name)) for executor, name in requests)))
+    assert [result.status for result in results] == ["ok", "error", "error", "ok"]
 
 
 def test_gates_are_shared_where_they_are_passed() -> None:

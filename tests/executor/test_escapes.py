@@ -230,41 +230,37 @@ def test_a_tool_that_cancels_its_own_task_leaves_nobody_waiting(monkeypatch: pyt
 
 @pytest.mark.guarantee("tools-are-stopped-and-joined")
 @pytest.mark.parametrize("where", ["before", "tool", "after", "approve", "audit"])
-def test_a_stopped_call_is_cancelled_wherever_it_is_and_nobody_is_told(where: str) -> None:
+async def test_a_stopped_call_is_cancelled_wherever_it_is_and_nobody_is_told(where: str) -> None:
     told: list[CallResult] = []
+    reached = asyncio.Event()
 
-    async def main() -> bool:
-        reached = asyncio.Event()
+    async def stay(place: str) -> None:
+        if place == where:
+            reached.set()
+            await asyncio.Event().wait()
 
-        async def stay(place: str) -> None:
-            if place == where:
-                reached.set()
-                await asyncio.Event().wait()
+    @tool(requires_approval=True)
+    async def work() -> None:
+        await stay("tool")
 
-        @tool(requires_approval=True)
-        async def work() -> None:
-            await stay("tool")
+    async def approve(_: object) -> bool:
+        await stay("approve")
+        return True
 
-        async def approve(_: object) -> bool:
-            await stay("approve")
-            return True
+    def at(place: str) -> Any:
+        def reach(_: object) -> Awaitable[None]:
+            return stay(place)
 
-        def at(place: str) -> Any:
-            def reach(_: object) -> Awaitable[None]:
-                return stay(place)
+        return reach
 
-            return reach
-
-        rule = SimpleNamespace(before_tool_call=at("before"), after_tool_call=at("after"))
-        made = Executor(Catalog([work]), hooks=rule, approve=approve, audit=at("audit"))
-        calling = made.start(CallRequest("work"), lambda _, result: told.append(result))
-        await reached.wait()
-        calling.stop()
-        await join([calling])
-        assert calling.task is not None
-        return calling.task.cancelled()
-
-    assert asyncio.run(main())
+    rule = SimpleNamespace(before_tool_call=at("before"), after_tool_call=at("after"))
+    made = Executor(Catalog([work]), hooks=rule, approve=approve, audit=at("audit"))
+    calling = made.start(CallRequest("work"), lambda _, result: told.append(result))
+    await reached.wait()
+    calling.stop()
+    await join([calling])
+    assert calling.task is not None
+    assert calling.task.cancelled()
     assert told == []
 
 
@@ -322,21 +318,18 @@ def test_a_call_that_is_collected_with_its_loop_tells_nobody() -> None:
     assert ([type(error) for error in seen], told) == ([GeneratorExit], [])
 
 
-def test_a_call_that_ends_in_the_turn_in_which_it_is_cancelled_ends_in_peace() -> None:
-    async def main() -> tuple[bool, BaseException | None]:
-        started, release = asyncio.Event(), asyncio.Event()
+async def test_a_call_that_ends_in_the_turn_in_which_it_is_cancelled_ends_in_peace() -> None:
+    started, release = asyncio.Event(), asyncio.Event()
 
-        @tool
-        async def work() -> None:
-            started.set()
-            await release.wait()
+    @tool
+    async def work() -> None:
+        started.set()
+        await release.wait()
 
-        call = asyncio.create_task(Executor(Catalog([work])).call(CallRequest("work")))
-        await started.wait()
-        (task,) = asyncio.all_tasks() - {call, asyncio.current_task()}
-        release.set()
-        call.cancel()
-        await asyncio.wait({call})
-        return call.cancelled(), task.exception()
-
-    assert asyncio.run(main()) == (True, None)
+    call = asyncio.create_task(Executor(Catalog([work])).call(CallRequest("work")))
+    await started.wait()
+    (task,) = asyncio.all_tasks() - {call, asyncio.current_task()}
+    release.set()
+    call.cancel()
+    await asyncio.wait({call})
+    assert (call.cancelled(), task.exception()) == (True, None)

@@ -1,6 +1,5 @@
 """Hooks: rewriting, blocking, asking for approval, looking on; and what happens when they fail."""
 
-import asyncio
 from types import SimpleNamespace
 from typing import Any
 
@@ -36,15 +35,15 @@ def before(answer: Any) -> SimpleNamespace:
     return SimpleNamespace(before_tool_call=before_tool_call)
 
 
-def call(hooks: Any, arguments: Any = None, **options: Any) -> CallResult:
+async def call(hooks: Any, arguments: Any = None, **options: Any) -> CallResult:
     executor = Executor(Catalog([READ]), hooks=hooks, **options)
     request = CallRequest("read", arguments or {"path": "a"}, "7", context=CallContext(sender="ada"))
-    return asyncio.run(executor.call(request))
+    return await executor.call(request)
 
 
-def test_a_hook_sees_the_real_tool_and_who_calls() -> None:
+async def test_a_hook_sees_the_real_tool_and_who_calls() -> None:
     seen: list[BeforeToolCall] = []
-    call(SimpleNamespace(before_tool_call=seen.append))
+    await call(SimpleNamespace(before_tool_call=seen.append))
 
     (event,) = seen
     assert (event.tool, event.tool_id, event.arguments) == ("read", "openclaw:core:read", {"path": "a"})
@@ -52,24 +51,24 @@ def test_a_hook_sees_the_real_tool_and_who_calls() -> None:
     assert (event.context.sender, event.context.call_id) == ("ada", "7")
 
 
-def test_a_hook_may_be_async() -> None:
+async def test_a_hook_may_be_async() -> None:
     class Rule:
         async def before_tool_call(self, event: BeforeToolCall) -> Block:
             return Block(f"not {event.arguments['path']}")
 
-    assert call(Rule()) == CallFailed("denied", "ToolBlocked", "read was blocked: not a")
+    assert await call(Rule()) == CallFailed("denied", "ToolBlocked", "read was blocked: not a")
 
 
-def test_rewritten_arguments_reach_the_next_hook_and_the_tool() -> None:
+async def test_rewritten_arguments_reach_the_next_hook_and_the_tool() -> None:
     seen: list[Any] = []
     chain = [before(Rewrite({"path": "b"})), SimpleNamespace(before_tool_call=seen.append)]
 
-    assert call(chain) == CallOk(b'{"path":"b"}')
+    assert await call(chain) == CallOk(b'{"path":"b"}')
     assert seen[0].arguments == {"path": "b"}
 
 
-def test_rewritten_arguments_are_checked_again_without_telling_their_values() -> None:
-    result = call(before(Rewrite({"token": "s3cret"})))
+async def test_rewritten_arguments_are_checked_again_without_telling_their_values() -> None:
+    result = await call(before(Rewrite({"token": "s3cret"})))
 
     assert result == CallFailed(
         "invalid_arguments",
@@ -78,31 +77,31 @@ def test_rewritten_arguments_are_checked_again_without_telling_their_values() ->
     )
 
 
-def test_changing_the_event_in_place_changes_nothing() -> None:
+async def test_changing_the_event_in_place_changes_nothing() -> None:
     class Meddler:
         def before_tool_call(self, event: BeforeToolCall) -> None:
             event.arguments["path"] = "/etc/passwd"
 
-    assert call(Meddler()) == CallOk(b'{"path":"a"}')
+    assert await call(Meddler()) == CallOk(b'{"path":"a"}')
 
 
-def test_the_first_block_ends_the_chain() -> None:
+async def test_the_first_block_ends_the_chain() -> None:
     seen: list[Any] = []
-    result = call([before(Block("no")), SimpleNamespace(before_tool_call=seen.append)])
+    result = await call([before(Block("no")), SimpleNamespace(before_tool_call=seen.append)])
 
     assert isinstance(result, CallFailed)
     assert (result.code, result.status, seen) == ("denied", "denied", [])
 
 
-def test_a_hook_can_require_approval() -> None:
-    result = call([before(RequireApproval("Reads a file of yours")), before(None)])
+async def test_a_hook_can_require_approval() -> None:
+    result = await call([before(RequireApproval("Reads a file of yours")), before(None)])
 
     assert isinstance(result, NeedsApproval)
     assert result.approval.summary == "Reads a file of yours"
 
 
-def test_a_later_block_wins_over_an_approval() -> None:
-    result = call([before(RequireApproval()), before(Block("no"))])
+async def test_a_later_block_wins_over_an_approval() -> None:
+    result = await call([before(RequireApproval()), before(Block("no"))])
 
     assert isinstance(result, CallFailed)
     assert result.code == "denied"
@@ -110,8 +109,8 @@ def test_a_later_block_wins_over_an_approval() -> None:
 
 @pytest.mark.parametrize("answer", [True, {"block": False}, "yes"])
 @pytest.mark.guarantee("hooks-fail-closed")
-def test_an_answer_that_is_none_blocks(answer: Any) -> None:
-    result = call(before(answer))
+async def test_an_answer_that_is_none_blocks(answer: Any) -> None:
+    result = await call(before(answer))
 
     assert result == CallFailed(
         "denied", "ToolBlocked", "read was blocked: a rule of the host could not be asked"
@@ -119,12 +118,12 @@ def test_an_answer_that_is_none_blocks(answer: Any) -> None:
 
 
 @pytest.mark.guarantee("hooks-fail-closed")
-def test_a_hook_that_fails_blocks() -> None:
+async def test_a_hook_that_fails_blocks() -> None:
     class Broken:
         def before_tool_call(self, event: BeforeToolCall) -> None:
             raise RuntimeError("/home/ada/rules.py")
 
-    result = call(Broken())
+    result = await call(Broken())
 
     assert result == CallFailed(
         "denied", "ToolBlocked", "read was blocked: a rule of the host could not be asked"
@@ -132,14 +131,14 @@ def test_a_hook_that_fails_blocks() -> None:
 
 
 @pytest.mark.guarantee("arguments-are-checked-first")
-def test_invalid_arguments_are_refused_before_any_hook() -> None:
+async def test_invalid_arguments_are_refused_before_any_hook() -> None:
     seen: list[Any] = []
-    call(SimpleNamespace(before_tool_call=seen.append), {"wrong": 1})
+    await call(SimpleNamespace(before_tool_call=seen.append), {"wrong": 1})
 
     assert seen == []
 
 
-def test_after_hooks_see_the_result_and_cannot_change_it() -> None:
+async def test_after_hooks_see_the_result_and_cannot_change_it() -> None:
     seen: list[AfterToolCall] = []
 
     class Watcher:
@@ -147,29 +146,29 @@ def test_after_hooks_see_the_result_and_cannot_change_it() -> None:
             seen.append(event)
             return "ignored"
 
-    assert call([Watcher(), before(Rewrite({"path": "b"}))]) == CallOk(b'{"path":"b"}')
+    assert await call([Watcher(), before(Rewrite({"path": "b"}))]) == CallOk(b'{"path":"b"}')
     assert [(event.tool, event.arguments, event.result) for event in seen] == [
         ("read", {"path": "b"}, CallOk(b'{"path":"b"}'))
     ]
 
 
-def test_an_after_hook_that_fails_changes_nothing() -> None:
+async def test_an_after_hook_that_fails_changes_nothing() -> None:
     class Broken:
         def after_tool_call(self, event: AfterToolCall) -> None:
             raise RuntimeError
 
-    assert call(Broken()) == CallOk(b'{"path":"a"}')
+    assert await call(Broken()) == CallOk(b'{"path":"a"}')
 
 
-def test_after_hooks_do_not_run_for_a_call_that_never_ran() -> None:
+async def test_after_hooks_do_not_run_for_a_call_that_never_ran() -> None:
     seen: list[Any] = []
-    call([before(Block("no")), SimpleNamespace(after_tool_call=seen.append)])
+    await call([before(Block("no")), SimpleNamespace(after_tool_call=seen.append)])
 
     assert seen == []
 
 
 @pytest.mark.guarantee("exec-is-told-from-a-shell")
-def test_the_outer_exec_goes_through_the_same_chain() -> None:
+async def test_the_outer_exec_goes_through_the_same_chain() -> None:
     class NoShell:
         def before_tool_call(self, event: BeforeToolCall) -> Block | None:
             return None if event.tool_kind == "code_mode_exec" else Block("no shell")
@@ -177,7 +176,7 @@ def test_the_outer_exec_goes_through_the_same_chain() -> None:
     chain = HookChain(NoShell())
     event = BeforeToolCall("exec", "exec", {"code": "1"}, CallContext(), "code_mode_exec", "javascript")
 
-    assert asyncio.run(chain.before(event)).blocked is None
+    assert (await chain.before(event)).blocked is None
 
 
 def test_an_object_that_is_no_hook_is_refused() -> None:

@@ -13,7 +13,7 @@ from codemode.tools import CallContext, tool
 
 
 @pytest.mark.guarantee("tools-keep-their-limits")
-def test_a_tool_over_its_time_is_cancelled_and_joined() -> None:
+async def test_a_tool_over_its_time_is_cancelled_and_joined() -> None:
     ended: list[bool] = []
 
     @tool(timeout_ms=20)
@@ -23,13 +23,13 @@ def test_a_tool_over_its_time_is_cancelled_and_joined() -> None:
         finally:
             ended.append(context.aborted)
 
-    result = asyncio.run(Executor(Catalog([sleep])).call(CallRequest("sleep")))
+    result = await Executor(Catalog([sleep])).call(CallRequest("sleep"))
 
     assert result == CallFailed("timeout", "ToolTimeout", "sleep did not end within 0.02 s")
     assert ended == [True]
 
 
-def test_a_sync_tool_over_its_time_hears_of_it_and_is_joined() -> None:
+async def test_a_sync_tool_over_its_time_hears_of_it_and_is_joined() -> None:
     ended: list[str] = []
 
     @tool(timeout_ms=20)
@@ -37,14 +37,14 @@ def test_a_sync_tool_over_its_time_hears_of_it_and_is_joined() -> None:
         context.abort.wait()
         ended.append(threading.current_thread().name)
 
-    result = asyncio.run(Executor(Catalog([spin])).call(CallRequest("spin")))
+    result = await Executor(Catalog([spin])).call(CallRequest("spin"))
 
     assert isinstance(result, CallFailed)
     assert result.code == "timeout"
     assert ended == ["codemode-tool-spin"]
 
 
-def test_a_sync_tool_that_does_not_listen_is_left_behind() -> None:
+async def test_a_sync_tool_that_does_not_listen_is_left_behind() -> None:
     release = threading.Event()
     threads: list[threading.Thread] = []
 
@@ -53,7 +53,7 @@ def test_a_sync_tool_that_does_not_listen_is_left_behind() -> None:
         threads.append(threading.current_thread())
         release.wait()
 
-    result = asyncio.run(Executor(Catalog([deaf])).call(CallRequest("deaf")))
+    result = await Executor(Catalog([deaf])).call(CallRequest("deaf"))
     release.set()
     threads[0].join(10)
 
@@ -63,52 +63,48 @@ def test_a_sync_tool_that_does_not_listen_is_left_behind() -> None:
     assert threads[0].daemon
 
 
-def test_a_time_out_in_the_tool_itself_is_the_tools_error() -> None:
+async def test_a_time_out_in_the_tool_itself_is_the_tools_error() -> None:
     @tool
     async def fetch() -> None:
         raise TimeoutError("the printer does not answer")
 
-    result = asyncio.run(Executor(Catalog([fetch])).call(CallRequest("fetch")))
+    result = await Executor(Catalog([fetch])).call(CallRequest("fetch"))
 
     assert result == CallFailed("tool_error", "TimeoutError", "the printer does not answer")
 
 
-def test_a_tool_that_cancels_itself_is_the_tools_error() -> None:
+async def test_a_tool_that_cancels_itself_is_the_tools_error() -> None:
     @tool
     async def quit_early() -> None:
         raise asyncio.CancelledError
 
-    result = asyncio.run(Executor(Catalog([quit_early])).call(CallRequest("quit_early")))
+    result = await Executor(Catalog([quit_early])).call(CallRequest("quit_early"))
 
     assert result == CallFailed("tool_error", "CancelledError", "quit_early cancelled itself")
 
 
 @pytest.mark.guarantee("tools-are-stopped-and-joined")
-def test_cancelling_a_call_cancels_the_tool_joins_it_and_is_audited() -> None:
+async def test_cancelling_a_call_cancels_the_tool_joins_it_and_is_audited() -> None:
     steps: list[str] = []
     audited: list[AuditEvent] = []
+    started = asyncio.Event()
 
-    async def main() -> None:
-        started = asyncio.Event()
+    @tool
+    async def wait_long(context: CallContext) -> None:
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            steps.append(f"tool ended, aborted: {context.aborted}")
 
-        @tool
-        async def wait_long(context: CallContext) -> None:
-            started.set()
-            try:
-                await asyncio.Event().wait()
-            finally:
-                await asyncio.sleep(0)
-                steps.append(f"tool ended, aborted: {context.aborted}")
-
-        executor = Executor(Catalog([wait_long]), audit=audited.append)
-        running = asyncio.create_task(executor.call(CallRequest("wait_long")))
-        await started.wait()
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
-        steps.append(f"call cancelled: {running.cancelled()}")
-        steps.append(f"tasks left: {len(asyncio.all_tasks()) - 1}")
-
-    asyncio.run(main())
+    executor = Executor(Catalog([wait_long]), audit=audited.append)
+    running = asyncio.create_task(executor.call(CallRequest("wait_long")))
+    await started.wait()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    steps.append(f"call cancelled: {running.cancelled()}")
+    steps.append(f"tasks left: {len(asyncio.all_tasks()) - 1}")
 
     assert steps == ["tool ended, aborted: True", "call cancelled: True", "tasks left: 0"]
     assert [(event.tool, event.outcome, event.code) for event in audited] == [
@@ -116,34 +112,30 @@ def test_cancelling_a_call_cancels_the_tool_joins_it_and_is_audited() -> None:
     ]
 
 
-def test_a_call_can_be_cancelled_while_somebody_thinks_about_its_approval() -> None:
+async def test_a_call_can_be_cancelled_while_somebody_thinks_about_its_approval() -> None:
     runs: list[str] = []
+    asked = asyncio.Event()
 
-    async def main() -> None:
-        asked = asyncio.Event()
+    @tool(requires_approval=True)
+    async def pay() -> None:
+        runs.append("paid")
 
-        @tool(requires_approval=True)
-        async def pay() -> None:
-            runs.append("paid")
+    async def approve(request: Any) -> bool:
+        asked.set()
+        await asyncio.Event().wait()
+        return True
 
-        async def approve(request: Any) -> bool:
-            asked.set()
-            await asyncio.Event().wait()
-            return True
-
-        running = asyncio.create_task(Executor(Catalog([pay]), approve=approve).call(CallRequest("pay")))
-        await asked.wait()
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
-        assert running.cancelled()
-
-    asyncio.run(main())
+    running = asyncio.create_task(Executor(Catalog([pay]), approve=approve).call(CallRequest("pay")))
+    await asked.wait()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert running.cancelled()
 
     assert runs == []
 
 
 @pytest.mark.guarantee("tools-keep-their-limits")
-def test_no_more_calls_of_a_tool_run_at_once_than_it_allows_over_all_runs() -> None:
+async def test_no_more_calls_of_a_tool_run_at_once_than_it_allows_over_all_runs() -> None:
     running = 0
     most = 0
 
@@ -156,17 +148,14 @@ def test_no_more_calls_of_a_tool_run_at_once_than_it_allows_over_all_runs() -> N
             await asyncio.sleep(0)
         running -= 1
 
-    async def main() -> list[Any]:
-        gates = Gates()
-        executors = [Executor(Catalog([work]), gates=gates) for _ in range(3)]
-        calls = [executor.call(CallRequest("work")) for executor in executors for _ in range(4)]
-        return list(await asyncio.gather(*calls))
-
-    assert asyncio.run(main()) == [CallOk(b"null")] * 12
+    gates = Gates()
+    executors = [Executor(Catalog([work]), gates=gates) for _ in range(3)]
+    calls = [executor.call(CallRequest("work")) for executor in executors for _ in range(4)]
+    assert list(await asyncio.gather(*calls)) == [CallOk(b"null")] * 12
     assert most == 2
 
 
-def test_many_slow_sync_tools_run_side_by_side() -> None:
+async def test_many_slow_sync_tools_run_side_by_side() -> None:
     """More than a default thread pool would allow: each waits until all have begun."""
     together = threading.Barrier(40, timeout=30)
 
@@ -174,69 +163,59 @@ def test_many_slow_sync_tools_run_side_by_side() -> None:
     def meet() -> int:
         return together.wait() >= 0
 
-    async def main() -> list[Any]:
-        executor = Executor(Catalog([meet]))
-        return list(await asyncio.gather(*(executor.call(CallRequest("meet")) for _ in range(40))))
-
-    assert asyncio.run(main()) == [CallOk(b"true")] * 40
+    executor = Executor(Catalog([meet]))
+    results = list(await asyncio.gather(*(executor.call(CallRequest("meet")) for _ in range(40))))
+    assert results == [CallOk(b"true")] * 40
 
 
 @pytest.mark.guarantee("tools-keep-their-limits")
-def test_an_async_tool_that_ignores_its_time_out_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_async_tool_that_ignores_its_time_out_is_left_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(running, "GRACE_SECONDS", 0.02)
+    release = asyncio.Event()
+    steps: list[str] = []
 
-    async def main() -> tuple[Any, str]:
-        release = asyncio.Event()
-        steps: list[str] = []
+    @tool(timeout_ms=20)
+    async def deaf() -> str:
+        while not release.is_set():
+            try:
+                await release.wait()
+            except asyncio.CancelledError:
+                steps.append("ignored")
+        return "late"
 
-        @tool(timeout_ms=20)
-        async def deaf() -> str:
-            while not release.is_set():
-                try:
-                    await release.wait()
-                except asyncio.CancelledError:
-                    steps.append("ignored")
-            return "late"
-
-        result = await Executor(Catalog([deaf])).call(CallRequest("deaf"))
-        release.set()
-        await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()}, return_exceptions=True)
-        return result, " ".join(steps)
-
-    assert asyncio.run(main()) == (
-        CallFailed("timeout", "ToolTimeout", "deaf did not end within 0.02 s"),
-        "ignored",
-    )
+    result = await Executor(Catalog([deaf])).call(CallRequest("deaf"))
+    release.set()
+    await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()}, return_exceptions=True)
+    assert result == CallFailed("timeout", "ToolTimeout", "deaf did not end within 0.02 s")
+    assert " ".join(steps) == "ignored"
 
 
-def test_a_cancelled_call_does_not_wait_for_ever_for_a_tool_that_ignores_it(
+async def test_a_cancelled_call_does_not_wait_for_ever_for_a_tool_that_ignores_it(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(calling, "GRACE_SECONDS", 0.02)
+    started, release = asyncio.Event(), asyncio.Event()
 
-    async def main() -> bool:
-        started, release = asyncio.Event(), asyncio.Event()
+    @tool
+    async def deaf() -> None:
+        started.set()
+        while not release.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await release.wait()
 
-        @tool
-        async def deaf() -> None:
-            started.set()
-            while not release.is_set():
-                with contextlib.suppress(asyncio.CancelledError):
-                    await release.wait()
-
-        call = asyncio.create_task(Executor(Catalog([deaf])).call(CallRequest("deaf")))
-        await started.wait()
-        call.cancel()
-        await asyncio.gather(call, return_exceptions=True)
-        release.set()
-        await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()}, return_exceptions=True)
-        return call.cancelled()
-
-    assert asyncio.run(main())
+    call = asyncio.create_task(Executor(Catalog([deaf])).call(CallRequest("deaf")))
+    await started.wait()
+    call.cancel()
+    await asyncio.gather(call, return_exceptions=True)
+    release.set()
+    await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()}, return_exceptions=True)
+    assert call.cancelled()
     assert "it is left behind" in caplog.text
 
 
-def test_a_time_out_of_the_tools_own_is_no_abort() -> None:
+async def test_a_time_out_of_the_tools_own_is_no_abort() -> None:
     @tool
     async def careful(context: CallContext) -> list[bool]:
         try:
@@ -246,4 +225,4 @@ def test_a_time_out_of_the_tools_own_is_no_abort() -> None:
             return [context.aborted]
         return []
 
-    assert asyncio.run(Executor(Catalog([careful])).call(CallRequest("careful"))) == CallOk(b"[false]")
+    assert await Executor(Catalog([careful])).call(CallRequest("careful")) == CallOk(b"[false]")

@@ -229,7 +229,7 @@ schemas = st.dictionaries(st.sampled_from(KEYWORDS.split()), values, max_size=6)
 
 
 @given(schemas, st.dictionaries(st.sampled_from("abx"), values), st.sampled_from(["openclaw", "mcp"]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_schema_and_any_arguments_give_a_verdict(
     schema: dict[str, Any], arguments: dict[str, Any], source: Source
 ) -> None:

@@ -20,7 +20,7 @@ from codemode.failures import (
     explain_stop,
     hint_for_unawaited,
 )
-from tests.runtime.guest_harness import Offer, ToolFailed, run
+from tests.harness.guests import Offer, ToolFailed, run
 
 CONFIG = load_config(True)
 SCHEMA: dict[str, Any] = {

@@ -16,9 +16,9 @@ from codemode.mcp.library import Library
 from codemode.mcp.listing import Listing, decode_message
 from codemode.mcp.servers import Server, Stdio
 from codemode.tools import CallContext
-from tests.e2e.mcp.grammar import problems
 from tests.fuzz.mutation import any_json, any_text, change_bytes, change_json, encode_json
 from tests.fuzz.runner import Subject
+from tests.harness.grammar import problems
 
 _KINDS = ("object", "array", "string", "number", "integer", "boolean", "null", "odd")
 _REFERENCES = ("#", "#/$defs/a", "#/$defs/b", "#/properties/x", "#/nope", "http://h/x", "#/a~1b", "#//", "")

@@ -27,11 +27,11 @@ from codemode.workers import worker
 from tests.fuzz.mutation import change_bytes, change_json, encode_json, rubbish
 from tests.fuzz.program_fuzzer import CONFIG, check_shape
 from tests.fuzz.runner import Subject
-from tests.hostile.arena import echo
+from tests.harness.engine import echo
+from tests.harness.patience import PATIENCE_SECONDS
 
 ROGUE = "tests.fuzz.rogue_zygote"
 _CAP = 1 << 20
-_PATIENCE_SECONDS = 30.0
 _FAILURES = (
     b'{"kind": "exception", "tool": true,'
     b' "error": {"name": "TypeError", "message": "no", "code": "tool_error", "stack": "at program:1:2"}}',
@@ -198,7 +198,7 @@ class RogueWorkers:
 
     async def _check(self, program: str) -> None:
         engine = self._engine
-        async with asyncio.timeout(_PATIENCE_SECONDS):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             result = await engine.exec(program or "-", session="s")
             check_shape(result)
             if result.status == "waiting":

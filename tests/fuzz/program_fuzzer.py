@@ -15,10 +15,12 @@ from typing import Any
 from codemode import Completed, Engine, Failed, Waiting, tool
 from codemode.contract.error_codes import ERRORS
 from codemode.contract.results import CodeModeResult, decode_result
-from tests.conftest import descendants
 from tests.fuzz.programs import make_program
 from tests.fuzz.runner import Subject
-from tests.hostile.arena import echo, fail, nasty
+from tests.harness.engine import echo, fail
+from tests.harness.leftovers import descendants
+from tests.harness.patience import PATIENCE_SECONDS
+from tests.hostile.arena import nasty
 
 CONFIG: dict[str, Any] = {
     "enabled": True,
@@ -30,7 +32,6 @@ CONFIG: dict[str, Any] = {
 _MAX_LEGS = 4  # then it is aborted
 _MAX_PROCESSES = 12  # zygotes of each language, what is warm and what is being replaced
 # A leg's budget, and what a busy machine may take to notice its end.
-_PATIENCE_SECONDS = 30.0
 # What a program must never be able to provoke.
 _OURS = (
     "internal_error",
@@ -96,7 +97,7 @@ class Programs:
         assert len(tasks) <= 2, tasks  # this one and the engine's expiry
 
     async def _bounded(self, work: Any) -> Any:
-        async with asyncio.timeout(_PATIENCE_SECONDS):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             return await work
 
 

@@ -13,9 +13,10 @@ from random import Random
 from typing import Any
 
 from codemode.serve.json_rpc import messages as rpc
-from tests.e2e.serve.harness import PATIENCE_SECONDS, RawHost, raw_host
 from tests.fuzz.mutation import any_json, change_bytes, change_json, encode_json, rubbish
 from tests.fuzz.runner import Subject
+from tests.harness.patience import PATIENCE_SECONDS
+from tests.harness.serve import RawHost, raw_host
 
 _METHODS = (
     "initialize", "prepare", "exec", "wait", "abort", "abortSession", "approve", "deny", "health",

@@ -38,7 +38,7 @@ from codemode_snapshots.sqlite import SqliteStore
 
 from tests.fuzz.mutation import any_json, change_bytes, rubbish
 from tests.fuzz.runner import Subject
-from tests.runtime.guest_harness import Watched, load_image, new_guest
+from tests.harness.guests import Watched, load_image, new_guest
 from tests.runtime.test_delta import PROGRAM, captured, go_on
 
 _KEY, _NOW = bytes(range(32)), 1_800_000_000_000

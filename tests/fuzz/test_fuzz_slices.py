@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -20,9 +19,9 @@ from codemode.runs import leg
 from codemode.serve.json_rpc import messages as rpc_messages
 from tests.fuzz.runner import Subject, fuzz, fuzzer_of, replay, save
 from tests.fuzz.subjects import DECODERS, FUZZERS
-from tests.runtime.guest_harness import load_machine
+from tests.harness.guests import load_machine
+from tests.harness.processes import python
 
-PROJECT = Path(__file__).resolve().parents[2]
 REGRESSIONS = sorted((Path(__file__).parent / "regressions").iterdir())
 SECONDS = 12.0  # at most; a machine with nothing else to do needs a few
 TRIES = {
@@ -165,5 +164,4 @@ def test_an_unknown_fuzzer_is_named_with_those_that_there_are() -> None:
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tests.fuzz", *arguments]
-    return subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=60, check=False)
+    return python("-m", "tests.fuzz", *arguments)

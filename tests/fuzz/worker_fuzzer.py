@@ -24,9 +24,10 @@ from codemode.workers.supervisor import Supervisor, SupervisorSettings
 from codemode.workers.worker import Worker
 from tests.fuzz.mutation import change_bytes, change_json, encode_json, rubbish
 from tests.fuzz.runner import Subject
-from tests.harness.workers import Offering, until, value_of
+from tests.harness.loops import until
+from tests.harness.patience import PATIENCE_SECONDS
+from tests.harness.workers import Offering, value_of
 
-_PATIENCE_SECONDS = 30.0
 _BUDGET_MS = 200
 _SETTLED = pack_settlements([Settlement(1, b'{"a": 1}'), Settlement(2, b'{"message": "no"}', rejected=True)])
 
@@ -72,7 +73,7 @@ class WorkerOrders:
         self._loop.run(self._check(data))
 
     async def _check(self, data: bytes) -> None:
-        async with asyncio.timeout(_PATIENCE_SECONDS):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             with await self._supervisor.lease() as worker:
                 status = await _say(worker, data)
             # a status is there if it ended by itself: a worker that fails does so with a traceback

@@ -22,10 +22,10 @@ from typing import Any
 import pytest
 
 from codemode.cli import main
+from tests.harness.patience import PATIENCE_SECONDS
 
 TOOLS = str(Path(__file__).parents[1] / "cli" / "cli_tools.py")
 COMMAND = Path(sys.executable).with_name("codemode")
-PATIENCE_SECONDS = 30.0
 CONTROL_C = "\x03"
 _PRESSES = 10
 _SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
@@ -63,7 +63,7 @@ def as_process(*arguments: str | Path, stdin: str = "", **env: str) -> Told:
         capture_output=True,
         text=True,
         env={**os.environ, **env},
-        timeout=PATIENCE_SECONDS * 2,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
     return Told(done.returncode, done.stdout, done.stderr)

@@ -1,4 +1,4 @@
-"""Scenarios against a real engine: tools that the test settles itself, in a loop of their own, bounded.
+"""A real engine for tests, with tools that the test settles itself.
 
 A `Desk` holds calls until the test answers them, and remembers what was asked and cancelled: in which order
 things happen is decided by the test and not by a clock.
@@ -7,18 +7,16 @@ things happen is decided by the test and not by a clock.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from codemode import Completed, Engine, Failed, ToolError, Waiting, tool
 from codemode.contract.error_codes import ErrorCode
 from codemode.contract.results import CodeModeResult
 from codemode.tools import Tool
-
-T = TypeVar("T")
-PATIENCE_SECONDS = 30.0
+from tests.harness.loops import until
 
 
 @dataclass
@@ -84,15 +82,6 @@ async def pay(amount: int) -> str:
     return f"paid {amount}"
 
 
-def run(scenario: Callable[[], Coroutine[Any, Any, T]], seconds: float = 60) -> T:
-    async def bounded() -> T:
-        result = await asyncio.wait_for(scenario(), seconds)
-        assert asyncio.all_tasks() == {asyncio.current_task()}, "tasks were left behind"
-        return result
-
-    return asyncio.run(bounded())
-
-
 @asynccontextmanager
 async def engine(
     tools: Iterable[Any] | None = None,
@@ -105,13 +94,6 @@ async def engine(
     offered = (echo, fail, pay) if tools is None else tools
     async with Engine(offered, given, settings={"warmWorkers": 1, **(settings or {})}, **options) as made:
         yield made
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Lets the loop run until something is so; bounded."""
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while not condition():  # noqa: ASYNC110 - what is waited for are processes and plain data
-            await asyncio.sleep(0.001)
 
 
 async def slept(made: Engine, ms: int) -> None:

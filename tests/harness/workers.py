@@ -1,12 +1,10 @@
-"""Scenarios against a real supervisor: each runs in a loop of its own, bounded, and leaves no task."""
+"""A real supervisor for tests, and short ways to run programs in its workers."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from codemode_runtime import wire
 from codemode_runtime.shapes import Limits, Lookup, Settlement
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
 
     from codemode.workers.worker import Worker
 
-T = TypeVar("T")
 ROGUE = "tests.workers.rogue_zygote"
 BUDGET_MS = 20_000
 
@@ -35,15 +32,6 @@ class Offering:
     def lookup(self, kind: Lookup, key: str) -> bytes | None:
         self.asked.append((kind, key))
         return self.answers.get((kind, key))
-
-
-def run(scenario: Callable[[], Coroutine[Any, Any, T]], seconds: float = 60) -> T:
-    async def bounded() -> T:
-        result = await asyncio.wait_for(scenario(), seconds)
-        assert asyncio.all_tasks() == {asyncio.current_task()}, "tasks were left behind"
-        return result
-
-    return asyncio.run(bounded())
 
 
 @asynccontextmanager
@@ -82,9 +70,3 @@ def calls_in(outcome: Outcome) -> list[wire.Call]:
 
 def answers(outcome: Outcome, json: bytes = b"null") -> list[Settlement]:
     return [Settlement(call.id, json) for call in calls_in(outcome)]
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Lets the loop run until something is so; the scenario's own bound ends it if it never is."""
-    while not condition():  # noqa: ASYNC110 - what is waited for are processes, and they set no events here
-        await asyncio.sleep(0.001)

@@ -11,6 +11,7 @@ from typing import Any
 
 from codemode import Completed, Engine, Failed, ToolError, Waiting, tool
 from codemode.contract.results import CodeModeResult
+from tests.harness.engine import echo, fail
 from tests.hostile.corpus import HostileProgram
 
 # Long enough that only programs about time meet it, on a busy machine too.
@@ -101,18 +102,6 @@ async def _follow(engine: Engine, text: str, language: str, session: str) -> Ver
 
 def _told(result: CodeModeResult) -> list[Any]:
     return [item.get("text", item.get("value")) for item in result.to_dict()["output"]]
-
-
-@tool
-async def echo(value: Any = None) -> Any:
-    """Gives back what it gets."""
-    return value
-
-
-@tool
-async def fail(message: str = "refused") -> None:
-    """Always fails."""
-    raise ToolError(message, data={"asked": message})
 
 
 @tool

@@ -61,8 +61,9 @@ class HostileProgram:
 
 
 def load_all() -> list[HostileProgram]:
-    paths = [*FOLDER.glob("*.js"), *FOLDER.glob("*.ts")]
-    return [read(path.name, path.read_bytes().decode()) for path in sorted(paths)]
+    """Of every folder. A program is called by its folder and file: `time/loop-while-true.js`."""
+    paths = [*FOLDER.rglob("*.js"), *FOLDER.rglob("*.ts")]
+    return [read(path.relative_to(FOLDER).as_posix(), path.read_bytes().decode()) for path in sorted(paths)]
 
 
 def read(name: str, content: str) -> HostileProgram:

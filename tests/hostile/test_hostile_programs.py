@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 import pytest
 
-from tests.conftest import nothing_left
+from tests.harness.leftovers import nothing_left
 from tests.hostile.arena import Arena, Verdict
-from tests.hostile.corpus import HeaderRefused, HostileProgram, load_all, read
+from tests.hostile.corpus import FOLDER, HeaderRefused, HostileProgram, load_all, read
 
 PROGRAMS = load_all()
 
@@ -52,6 +53,13 @@ def check(program: HostileProgram, verdict: Verdict) -> None:
 def test_there_are_hundreds_of_programs_and_no_two_are_the_same() -> None:
     assert len(PROGRAMS) >= 250
     assert len({(program.text, tuple(program.limits.items())) for program in PROGRAMS}) == len(PROGRAMS)
+
+
+def test_each_program_lies_in_a_folder_that_the_readme_explains() -> None:
+    listed = re.findall(
+        r"^\| `(\w+)` \|", (FOLDER / "README.md").read_text().partition("## ")[0], re.MULTILINE
+    )
+    assert sorted({program.name.rpartition("/")[0] for program in PROGRAMS}) == listed
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from codemode_runtime.shapes import Lookup
 
 from codemode.mcp.library import Library
 from codemode.tools import CallContext, Tool
-from tests.e2e.mcp.grammar import problems
+from tests.harness.grammar import problems
 
 
 async def nothing(arguments: dict[str, Any], context: CallContext) -> None: ...

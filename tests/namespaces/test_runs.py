@@ -14,7 +14,7 @@ from codemode.executor import BeforeToolCall
 from codemode.namespaces import Namespace, NamespaceContext, NamespaceRegistry, namespace_tool
 from codemode.surface.description import describe_exec
 from codemode.tools import Tool, ToolError
-from tests.harness.engine import Desk, engine, failure_of, run, statuses, value_of, waiting
+from tests.harness.engine import Desk, engine, failure_of, statuses, value_of, waiting
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -66,20 +66,17 @@ FLEET: dict[str, Any] = {
 }
 
 
-def test_a_program_sees_a_namespace_as_a_global_and_in_namespaces() -> None:
+async def test_a_program_sees_a_namespace_as_a_global_and_in_namespaces() -> None:
     program = """
     const { find, by, both, who, none } = fleet;
     return [fleet === namespaces.fleet, await find({ name: "a" }), await by.name("b", 1, 2),
             await both[1]({ name: "c" }), who, none, Object.isFrozen(by), Object.keys(namespaces)];
     """
-
-    async def scenario() -> Any:
-        async with engine([find, sink]) as made:
-            made.register_namespace("fleet", FLEET)
-            result = await made.exec(program, session="s1")
-            return value_of(result), [(call.tool, call.method) for call in result.telemetry.calls]
-
-    value, calls = run(scenario)
+    async with engine([find, sink]) as made:
+        made.register_namespace("fleet", FLEET)
+        result = await made.exec(program, session="s1")
+        value = value_of(result)
+        calls = [(call.tool, call.method) for call in result.telemetry.calls]
     assert value == [
         True,
         {"name": "a", "limit": 1},
@@ -93,54 +90,46 @@ def test_a_program_sees_a_namespace_as_a_global_and_in_namespaces() -> None:
     assert calls == [("plugin:fleet:ship_find", "namespace")] * 3
 
 
-def test_calls_go_through_the_executor_as_the_tools_they_are() -> None:
+async def test_calls_go_through_the_executor_as_the_tools_they_are() -> None:
     seen: list[tuple[str, str, dict[str, Any]]] = []
 
     class Hook:
         def before_tool_call(self, event: BeforeToolCall) -> None:
             seen.append((event.tool, event.tool_id, event.arguments))
 
-    async def scenario() -> Any:
-        async with engine([find, sink], hooks=Hook()) as made:
-            made.register_namespace("fleet", FLEET)
-            return value_of(
-                await made.exec(
-                    "await fleet.by.name('x'); return await fleet.find({ nam: 1 }).catch((e) => e.code)"
-                )
+    async with engine([find, sink], hooks=Hook()) as made:
+        made.register_namespace("fleet", FLEET)
+        value = value_of(
+            await made.exec(
+                "await fleet.by.name('x'); return await fleet.find({ nam: 1 }).catch((e) => e.code)"
             )
-
-    assert run(scenario) == "invalid_arguments"
+        )
+    assert value == "invalid_arguments"
     assert seen[1:] == [("ship_find", "plugin:fleet:ship_find", {"name": "x", "limit": 1})]
 
 
-def test_failures_can_be_caught_and_a_mapper_that_fails_is_one() -> None:
+async def test_failures_can_be_caught_and_a_mapper_that_fails_is_one() -> None:
     program = """
     const sunk = await fleet.sink({ name: "Ark" }).catch((e) => [e.code, e.message]);
     const bad = await fleet.by.name().catch((e) => [e.code, e.message]);
     return [sunk, bad];
     """
-
-    async def scenario() -> Any:
-        async with engine([find, sink]) as made:
-            made.register_namespace("fleet", FLEET)
-            return value_of(await made.exec(program))
-
-    assert run(scenario) == [
+    async with engine([find, sink]) as made:
+        made.register_namespace("fleet", FLEET)
+        value = value_of(await made.exec(program))
+    assert value == [
         ["tool_error", "Ark does not sink"],
         ["invalid_arguments", "fleet.by.name: these arguments cannot be used: IndexError"],
     ]
 
 
-def test_it_is_not_there_without_its_tools_and_neither_is_its_prompt() -> None:
+async def test_it_is_not_there_without_its_tools_and_neither_is_its_prompt() -> None:
     registry = NamespaceRegistry()
     registry.register("fleet", FLEET)
-
-    async def scenario() -> Any:
-        async with engine([find, sink], policy={"deny": ["ship_sink"]}) as made:
-            made.register_namespace("fleet", FLEET)
-            return value_of(await made.exec("return [typeof fleet, Object.keys(namespaces)]"))
-
-    assert run(scenario) == ["undefined", []]
+    async with engine([find, sink], policy={"deny": ["ship_sink"]}) as made:
+        made.register_namespace("fleet", FLEET)
+        value = value_of(await made.exec("return [typeof fleet, Object.keys(namespaces)]"))
+    assert value == ["undefined", []]
     whole, part = Catalog([find, sink]), Catalog([find])
     assert "Start with fleet.find." in describe_exec(whole, namespaces=registry.texts(whole))
     assert "fleet" not in describe_exec(part, namespaces=registry.texts(part), index_budget=0)
@@ -163,19 +152,17 @@ def test_tools_of_that_name_from_elsewhere_do_not_make_it_visible(other: dict[st
     assert len(registry.visible(Catalog([*foreign, find, sink]))) == 1
 
 
-def test_clear_removes_what_a_plugin_registered() -> None:
-    async def scenario() -> Any:
-        async with engine([find, sink]) as made:
-            made.register_namespace("fleet", FLEET)
-            before = value_of(await made.exec("return typeof fleet"))
-            removed = (made.clear_namespaces("pirates"), made.clear_namespaces("fleet"))
-            return (
-                before,
-                removed,
-                value_of(await made.exec("return [typeof fleet, Object.keys(namespaces)]")),
-            )
-
-    assert run(scenario) == ("object", (0, 1), ["undefined", []])
+async def test_clear_removes_what_a_plugin_registered() -> None:
+    async with engine([find, sink]) as made:
+        made.register_namespace("fleet", FLEET)
+        before = value_of(await made.exec("return typeof fleet"))
+        removed = (made.clear_namespaces("pirates"), made.clear_namespaces("fleet"))
+        assert before == "object"
+        assert removed == (0, 1)
+        assert value_of(await made.exec("return [typeof fleet, Object.keys(namespaces)]")) == [
+            "undefined",
+            [],
+        ]
 
 
 @pytest.mark.parametrize(
@@ -194,57 +181,52 @@ def test_clear_removes_what_a_plugin_registered() -> None:
         (FAILS, "createScope failed: ZeroDivisionError"),
     ],
 )
-def test_a_scope_that_cannot_be_used_is_refused_before_the_program_runs(made: Any, problem: str) -> None:
-    async def scenario() -> Any:
-        async with engine([find, sink]) as own:
-            own.register_namespace("fleet", FLEET | {"createScope": giving(made)})
-            result = await own.exec("text('ran'); return 1")
-            assert result.output == ()
-            return failure_of(result, "invalid_config").error
+async def test_a_scope_that_cannot_be_used_is_refused_before_the_program_runs(
+    made: Any, problem: str
+) -> None:
+    async with engine([find, sink]) as own:
+        own.register_namespace("fleet", FLEET | {"createScope": giving(made)})
+        result = await own.exec("text('ran'); return 1")
+        assert result.output == ()
+        assert problem in failure_of(result, "invalid_config").error
 
-    assert problem in run(scenario)
 
-
-def test_cycles_are_refused_and_shared_references_are_not() -> None:
+async def test_cycles_are_refused_and_shared_references_are_not() -> None:
     shared = {"look": namespace_tool("ship_find")}
     cycle: dict[str, Any] = {}
     cycle["again"] = [cycle]
-
-    async def scenario() -> Any:
-        async with engine([find, sink]) as made:
-            made.register_namespace(
-                "fleet", FLEET | {"createScope": giving({"a": shared, "b": [shared, shared]})}
-            )
-            found = value_of(await made.exec("return await fleet.b[1].look({ name: 'x' })"))
-            made.register_namespace("fleet", FLEET | {"createScope": giving(cycle)})
-            return found, failure_of(await made.exec("return 1"), "invalid_config").error
-
-    found, error = run(scenario)
+    async with engine([find, sink]) as made:
+        made.register_namespace(
+            "fleet", FLEET | {"createScope": giving({"a": shared, "b": [shared, shared]})}
+        )
+        found = value_of(await made.exec("return await fleet.b[1].look({ name: 'x' })"))
+        made.register_namespace("fleet", FLEET | {"createScope": giving(cycle)})
+        error = failure_of(await made.exec("return 1"), "invalid_config").error
     assert found == {"name": "x", "limit": 1}
     assert 'namespace "fleet.v1" at fleet.again.0: a cycle' in error
 
 
-def test_a_suspended_call_of_a_namespace_is_delivered_after_wait() -> None:
+async def test_a_suspended_call_of_a_namespace_is_delivered_after_wait() -> None:
     desk = Desk()
     hold = Tool("hold", "", {"type": "object"}, desk.tools[0].run, None, "plugin", "fleet")
     waiting_room = FLEET | {
         "requiredToolNames": ["hold"],
         "createScope": giving({"hold": namespace_tool("hold", lambda args: {"name": args[0]})}),
     }
-
-    async def scenario() -> Any:
-        async with engine([hold], {"timeoutMs": 300}) as made:
-            made.register_namespace("fleet", waiting_room)
-            first = waiting(await made.exec("return await fleet.hold('a')"), "pending_tools")
-            pending = [(call.method, call.tool) for call in first.pending_tool_calls]
-            desk.answer("a", "done")
-            result = await made.wait(first.run_id)
-            return pending, value_of(result), statuses(result)
-
-    assert run(scenario) == ([("namespace", "plugin:fleet:hold")], "done", [("hold", "ok")])
+    async with engine([hold], {"timeoutMs": 300}) as made:
+        made.register_namespace("fleet", waiting_room)
+        first = waiting(await made.exec("return await fleet.hold('a')"), "pending_tools")
+        pending = [(call.method, call.tool) for call in first.pending_tool_calls]
+        desk.answer("a", "done")
+        result = await made.wait(first.run_id)
+        assert pending == [("namespace", "plugin:fleet:hold")]
+        assert value_of(result) == "done"
+        assert statuses(result) == [("hold", "ok")]
 
 
-def test_after_a_restart_a_namespace_call_that_was_approved_finds_its_tool_and_mapper(tmp_path: Path) -> None:
+async def test_after_a_restart_a_namespace_call_that_was_approved_finds_its_tool_and_mapper(
+    tmp_path: Path,
+) -> None:
     @tool(source="plugin", owner="fleet", name="ship_sell", requires_approval=True)
     async def sell(name: str) -> str:
         """Sells a ship."""
@@ -261,20 +243,15 @@ def test_after_a_restart_a_namespace_call_that_was_approved_finds_its_tool_and_m
         assert approval is not None
         assert await made.approve(result.run_id, approval.id)
 
-    async def scenario() -> Any:
-        async with engine([sell], **options) as made:
-            made.register_namespace("fleet", trade)
-            first = waiting(
-                await made.exec("return [await fleet.sell('A'), await fleet.sell('B')]"), "approval"
-            )
-        async with engine([sell], **options) as made:
-            made.register_namespace("fleet", trade)
-            await agree(made, first)
-            second = waiting(await made.wait(first.run_id), "approval")
-            await agree(made, second)
-            return value_of(await made.wait(first.run_id))
-
-    assert run(scenario) == ["sold A", "sold B"]
+    async with engine([sell], **options) as made:
+        made.register_namespace("fleet", trade)
+        first = waiting(await made.exec("return [await fleet.sell('A'), await fleet.sell('B')]"), "approval")
+    async with engine([sell], **options) as made:
+        made.register_namespace("fleet", trade)
+        await agree(made, first)
+        second = waiting(await made.wait(first.run_id), "approval")
+        await agree(made, second)
+        assert value_of(await made.wait(first.run_id)) == ["sold A", "sold B"]
 
 
 def test_a_registered_object_and_a_namespace_are_the_same() -> None:

@@ -12,7 +12,7 @@ from codemode.declarations.identifiers import SERVER_MEMBERS, assign
 from codemode.declarations.schema_types import SchemaTypes
 from codemode.mcp.library import Library
 from codemode.tools import CallContext, Tool
-from tests.e2e.mcp.grammar import problems
+from tests.harness.grammar import problems
 
 EVIL = [
     "*/",
@@ -84,7 +84,7 @@ def test_generated_names_are_identifiers_and_never_collide(names: list[str]) -> 
 
 
 @given(objects)
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_the_type_of_any_schema_parses(schema: dict[str, Any]) -> None:
     types = SchemaTypes(schema, "T")
     body = types.of(schema)
@@ -93,7 +93,7 @@ def test_the_type_of_any_schema_parses(schema: dict[str, Any]) -> None:
 
 
 @given(st.lists(st.tuples(words, words, objects, st.none() | objects), max_size=4), words)
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_the_declarations_of_any_server_parse_and_are_the_same_every_time(
     listed: list[tuple[str, str, Any, Any]], server: str
 ) -> None:

@@ -115,7 +115,7 @@ def test_suspending_a_program_at_any_of_its_awaits_changes_nothing_that_can_be_s
         runner.run(engine.start())
         try:
 
-            @settings(max_examples=EXAMPLES, deadline=None, database=None)
+            @settings(max_examples=EXAMPLES, database=None)
             @given(programs)
             def holds(program: str) -> None:
                 compare(engine, runner.run, program)

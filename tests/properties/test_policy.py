@@ -40,7 +40,7 @@ def allowed(config: dict[str, Any]) -> set[str]:
 
 
 @given(policies, st.sampled_from(NAMES))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_adding_a_deny_never_adds_a_tool(config: dict[str, Any], name: str) -> None:
     agent = config.get("agents", {}).get("main", {})
     stricter = [
@@ -52,7 +52,7 @@ def test_adding_a_deny_never_adds_a_tool(config: dict[str, Any], name: str) -> N
 
 
 @given(policies)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_each_later_step_only_narrows(config: dict[str, Any]) -> None:
     """The steps in their order, each added to the ones before it."""
     by_provider: dict[str, Any] = config.get("byProvider", {})
@@ -75,7 +75,7 @@ def test_each_later_step_only_narrows(config: dict[str, Any]) -> None:
 
 
 @given(policies)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_what_is_explained_is_what_is_resolved(config: dict[str, Any]) -> None:
     policy = Policy(config)
     resolved = policy.resolve(TOOLS, **WHO)
@@ -88,6 +88,6 @@ def test_what_is_explained_is_what_is_resolved(config: dict[str, Any]) -> None:
 
 
 @given(policies, st.permutations(TOOLS))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_the_order_of_the_tools_does_not_matter(config: dict[str, Any], shuffled: list[Any]) -> None:
     assert {tool.id for tool in Policy(config).resolve(shuffled, **WHO).tools} == allowed(config)

@@ -15,7 +15,7 @@ scopes = st.builds(Scope, texts, texts, texts, texts)
 labels = st.builds(Label, texts, texts, scopes, st.integers(0, 2**63 - 1), st.integers(NOW + 1, 2**63 - 1))
 bodies = st.binary(max_size=300)
 
-relaxed = settings(deadline=None, max_examples=200)
+relaxed = settings(max_examples=200)
 
 
 def open_for(key: bytes, label: Label, envelope: bytes, now_ms: int = NOW) -> Opened:

@@ -300,14 +300,14 @@ def _by_id(stones: list[Tombstone]) -> list[Tombstone]:
 def test_the_memory_store_equals_a_dict() -> None:
     run_state_machine_as_test(
         StoreMachine,
-        settings=settings(max_examples=100, stateful_step_count=40, deadline=None),
+        settings=settings(max_examples=100, stateful_step_count=40),
     )
 
 
 def test_the_sqlite_store_equals_a_dict_across_reopening_and_crashes() -> None:
     run_state_machine_as_test(
         DurableStoreMachine,
-        settings=settings(max_examples=60, stateful_step_count=40, deadline=None),
+        settings=settings(max_examples=60, stateful_step_count=40),
     )
 
 

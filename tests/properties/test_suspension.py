@@ -13,7 +13,7 @@ from codemode_runtime.shapes import Limits, Lookup
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.runtime.guest_harness import Offer, Ran, Suspend, ToolFailed, echo, run
+from tests.harness.guests import Offer, Ran, Suspend, ToolFailed, echo, run
 
 LIMITS = Limits(output_bytes=4 << 20, pending_calls=128)
 OFFER = Offer(
@@ -156,7 +156,7 @@ def same_but_messages(ran: Ran) -> object:
 
 
 @pytest.mark.guarantee("suspension-is-invisible")
-@settings(max_examples=250, deadline=None, database=None)
+@settings(max_examples=250, database=None)
 @given(programs)
 def test_suspending_at_every_await_gives_the_straight_run_s_value_output_and_calls(program: str) -> None:
     straight = run_as(program, "never")
@@ -166,7 +166,7 @@ def test_suspending_at_every_await_gives_the_straight_run_s_value_output_and_cal
     assert frozen.suspensions == len(straight.raw_messages) - 1  # between its legs: none where none awaits
 
 
-@settings(max_examples=60, deadline=None, database=None)
+@settings(max_examples=60, database=None)
 @given(programs)
 def test_capturing_at_every_await_and_going_on_in_the_same_guest_changes_nothing(program: str) -> None:
     straight = run_as(program, "never")

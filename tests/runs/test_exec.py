@@ -8,24 +8,19 @@ import asyncio
 
 import pytest
 
-from tests.harness.engine import Desk, engine, failure_of, run, statuses, texts, value_of, waiting
+from tests.harness.engine import Desk, engine, failure_of, statuses, texts, value_of, waiting
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
 
-def test_only_return_makes_a_value() -> None:
-    async def scenario() -> None:
-        async with engine() as made:
-            assert value_of(await made.exec("return 1 + 1")) == 2
-            assert value_of(await made.exec("1 + 1")) is None
-            assert value_of(await made.exec("const a = await tools.echo({ value: 3 }); return { a }")) == {
-                "a": 3
-            }
-
-    run(scenario)
+async def test_only_return_makes_a_value() -> None:
+    async with engine() as made:
+        assert value_of(await made.exec("return 1 + 1")) == 2
+        assert value_of(await made.exec("1 + 1")) is None
+        assert value_of(await made.exec("const a = await tools.echo({ value: 3 }); return { a }")) == {"a": 3}
 
 
-def test_calls_run_at_once_and_are_delivered_in_the_order_they_settle() -> None:
+async def test_calls_run_at_once_and_are_delivered_in_the_order_they_settle() -> None:
     desk = Desk()
     program = """
     const order = [];
@@ -36,68 +31,52 @@ def test_calls_run_at_once_and_are_delivered_in_the_order_they_settle() -> None:
     }));
     return { order, values };
     """
-
-    async def scenario() -> None:
-        async with engine(desk.tools) as made:
-            running = asyncio.create_task(made.exec(program))
-            await desk.asked("a", "b", "c")
-            for name in ("c", "a", "b"):
-                desk.answer(name)
-            assert value_of(await running) == {"order": ["c", "a", "b"], "values": ["a", "b", "c"]}
-
-    run(scenario)
+    async with engine(desk.tools) as made:
+        running = asyncio.create_task(made.exec(program))
+        await desk.asked("a", "b", "c")
+        for name in ("c", "a", "b"):
+            desk.answer(name)
+        assert value_of(await running) == {"order": ["c", "a", "b"], "values": ["a", "b", "c"]}
 
 
-def test_a_program_goes_on_with_one_result_while_other_calls_are_still_running() -> None:
+async def test_a_program_goes_on_with_one_result_while_other_calls_are_still_running() -> None:
     desk = Desk()
-
-    async def scenario() -> None:
-        async with engine(desk.tools) as made:
-            running = asyncio.create_task(
-                made.exec(
-                    "const slow = tools.hold({ name: 'slow' });"
-                    "await tools.hold({ name: 'first' }); await tools.hold({ name: 'second' });"
-                    "return await slow"
-                )
+    async with engine(desk.tools) as made:
+        running = asyncio.create_task(
+            made.exec(
+                "const slow = tools.hold({ name: 'slow' });"
+                "await tools.hold({ name: 'first' }); await tools.hold({ name: 'second' });"
+                "return await slow"
             )
-            await desk.asked("slow", "first")
-            desk.answer("first")
-            await desk.asked("second")
-            desk.answer("second")
-            desk.answer("slow", 5)
-            assert value_of(await running) == 5
+        )
+        await desk.asked("slow", "first")
+        desk.answer("first")
+        await desk.asked("second")
+        desk.answer("second")
+        desk.answer("slow", 5)
+        assert value_of(await running) == 5
 
-    run(scenario)
 
-
-def test_a_call_that_was_never_awaited_is_drained_before_exec_returns() -> None:
+async def test_a_call_that_was_never_awaited_is_drained_before_exec_returns() -> None:
     desk = Desk()
-
-    async def scenario() -> None:
-        async with engine(desk.tools) as made:
-            running = asyncio.create_task(made.exec("tools.hold({ name: 'left' }); return 'returned'"))
-            await desk.asked("left")
-            assert not running.done()
-            desk.answer("left")
-            result = await running
-            assert value_of(result) == "returned"
-            assert statuses(result) == [("hold", "ok")]
-
-    run(scenario)
+    async with engine(desk.tools) as made:
+        running = asyncio.create_task(made.exec("tools.hold({ name: 'left' }); return 'returned'"))
+        await desk.asked("left")
+        assert not running.done()
+        desk.answer("left")
+        result = await running
+        assert value_of(result) == "returned"
+        assert statuses(result) == [("hold", "ok")]
 
 
-def test_an_unawaited_call_that_outlives_the_budget_suspends_the_run_and_its_value_is_kept() -> None:
+async def test_an_unawaited_call_that_outlives_the_budget_suspends_the_run_and_its_value_is_kept() -> None:
     desk = Desk()
-
-    async def scenario() -> None:
-        async with engine(desk.tools, {"timeoutMs": 100}) as made:
-            result = await made.exec("tools.hold({ name: 'left' }); return 'returned'")
-            result = waiting(result, "pending_tools")
-            assert result.pending_tool_calls[0].tool == "openclaw:core:hold"
-            desk.answer("left")
-            assert value_of(await made.wait(result.run_id)) == "returned"
-
-    run(scenario)
+    async with engine(desk.tools, {"timeoutMs": 100}) as made:
+        result = await made.exec("tools.hold({ name: 'left' }); return 'returned'")
+        result = waiting(result, "pending_tools")
+        assert result.pending_tool_calls[0].tool == "openclaw:core:hold"
+        desk.answer("left")
+        assert value_of(await made.wait(result.run_id)) == "returned"
 
 
 @pytest.mark.guarantee("no-silent-failure")
@@ -116,12 +95,9 @@ def test_an_unawaited_call_that_outlives_the_budget_suspends_the_run_and_its_val
         ("await new Promise(() => {})", "guest_error"),
     ],
 )  # fmt: skip
-def test_a_failure_that_nobody_handled_fails_the_run(program: str, code: str) -> None:
-    async def scenario() -> None:
-        async with engine() as made:
-            failure_of(await made.exec(program), code)  # pyright: ignore[reportArgumentType] - data
-
-    run(scenario)
+async def test_a_failure_that_nobody_handled_fails_the_run(program: str, code: str) -> None:
+    async with engine() as made:
+        failure_of(await made.exec(program), code)  # pyright: ignore[reportArgumentType] - data
 
 
 @pytest.mark.parametrize(
@@ -131,104 +107,78 @@ def test_a_failure_that_nobody_handled_fails_the_run(program: str, code: str) ->
         ("try { await tools.fail({ message: 'full' }) } catch (cause) { throw new Error('wrapped', { cause }) }", "Error: wrapped (1:73)"),
     ],
 )  # fmt: skip
-def test_the_tool_s_own_message_is_told_when_its_error_is_inside_another(program: str, first: str) -> None:
-    async def scenario() -> None:
-        async with engine() as made:
-            lines = failure_of(await made.exec(program), "nested_tool_failed").error.splitlines()
-            assert (lines[0], lines[-1]) == (first, "caused by ToolError: full")
-
-    run(scenario)
-
-
-def test_a_failure_that_is_handled_late_but_before_the_end_is_no_failure() -> None:
-    async def scenario() -> None:
-        async with engine() as made:
-            result = await made.exec(
-                "const p = tools.fail({ message: 'm' }); await tools.echo({}); await tools.echo({});"
-                "return await p.catch((e) => [e.name, e.message, e.code, e.data])"
-            )
-            assert value_of(result) == ["ToolError", "m", "tool_error", {"asked": "m"}]
-
-    run(scenario)
+async def test_the_tool_s_own_message_is_told_when_its_error_is_inside_another(
+    program: str, first: str
+) -> None:
+    async with engine() as made:
+        lines = failure_of(await made.exec(program), "nested_tool_failed").error.splitlines()
+        assert (lines[0], lines[-1]) == (first, "caused by ToolError: full")
 
 
-def test_when_a_program_fails_its_running_calls_are_cancelled_joined_and_said_to_be_aborted() -> None:
+async def test_a_failure_that_is_handled_late_but_before_the_end_is_no_failure() -> None:
+    async with engine() as made:
+        result = await made.exec(
+            "const p = tools.fail({ message: 'm' }); await tools.echo({}); await tools.echo({});"
+            "return await p.catch((e) => [e.name, e.message, e.code, e.data])"
+        )
+        assert value_of(result) == ["ToolError", "m", "tool_error", {"asked": "m"}]
+
+
+async def test_when_a_program_fails_its_running_calls_are_cancelled_joined_and_said_to_be_aborted() -> None:
     desk = Desk()
-
-    async def scenario() -> None:
-        async with engine(desk.tools) as made:
-            running = asyncio.create_task(
-                made.exec("tools.hold({ name: 'a' }); await tools.hold({ name: 'b' }); throw new Error('x')")
-            )
-            await desk.asked("a", "b")
-            desk.answer("b")
-            result = failure_of(await running, "guest_error")
-            assert statuses(result) == [("hold", "aborted"), ("hold", "ok")]
-            assert desk.joined == ["a"]
-
-    run(scenario)
+    async with engine(desk.tools) as made:
+        running = asyncio.create_task(
+            made.exec("tools.hold({ name: 'a' }); await tools.hold({ name: 'b' }); throw new Error('x')")
+        )
+        await desk.asked("a", "b")
+        desk.answer("b")
+        result = failure_of(await running, "guest_error")
+        assert statuses(result) == [("hold", "aborted"), ("hold", "ok")]
+        assert desk.joined == ["a"]
 
 
-def test_a_call_made_in_the_last_breath_of_a_failing_program_is_never_dispatched() -> None:
+async def test_a_call_made_in_the_last_breath_of_a_failing_program_is_never_dispatched() -> None:
     desk = Desk()
-
-    async def scenario() -> None:
-        async with engine(desk.tools) as made:
-            result = await made.exec("tools.hold({ name: 'late' }); throw new Error('x')")
-            failure_of(result, "guest_error")
-            assert desk.started == []
-            assert result.telemetry.calls == ()
-
-    run(scenario)
+    async with engine(desk.tools) as made:
+        result = await made.exec("tools.hold({ name: 'late' }); throw new Error('x')")
+        failure_of(result, "guest_error")
+        assert desk.started == []
+        assert result.telemetry.calls == ()
 
 
-def test_timers_still_running_after_the_program_returned_are_dropped() -> None:
-    async def scenario() -> None:
-        async with engine() as made:
-            result = await made.exec("setTimeout(() => text('too late'), 600000); return 'done'")
-            assert value_of(result) == "done"
-            assert texts(result) == []
-
-    run(scenario)
+async def test_timers_still_running_after_the_program_returned_are_dropped() -> None:
+    async with engine() as made:
+        result = await made.exec("setTimeout(() => text('too late'), 600000); return 'done'")
+        assert value_of(result) == "done"
+        assert texts(result) == []
 
 
-def test_timers_do_not_count_as_pending_calls() -> None:
-    async def scenario() -> None:
-        async with engine(config={"maxPendingToolCalls": 1}) as made:
-            result = await made.exec(
-                "await Promise.all(Array.from({ length: 50 }, (_, i) => new Promise((r) => setTimeout(r, i % 3))));"
-                "return await tools.echo({ value: 'still fine' })"
-            )
-            assert value_of(result) == "still fine"
-
-    run(scenario)
+async def test_timers_do_not_count_as_pending_calls() -> None:
+    async with engine(config={"maxPendingToolCalls": 1}) as made:
+        result = await made.exec(
+            "await Promise.all(Array.from({ length: 50 }, (_, i) => new Promise((r) => setTimeout(r, i % 3))));"
+            "return await tools.echo({ value: 'still fine' })"
+        )
+        assert value_of(result) == "still fine"
 
 
-def test_a_budget_that_ends_while_the_program_is_idle_suspends_it_and_is_no_timeout() -> None:
+async def test_a_budget_that_ends_while_the_program_is_idle_suspends_it_and_is_no_timeout() -> None:
     desk = Desk()
-
-    async def scenario() -> None:
-        async with engine(desk.tools, {"timeoutMs": 100}) as made:
-            result = waiting(await made.exec("return await tools.hold({ name: 'a' })"), "pending_tools")
-            assert [(call.id, call.method) for call in result.pending_tool_calls] == [("1", "call")]
-            assert statuses(result) == [("hold", "pending")]
-
-    run(scenario)
+    async with engine(desk.tools, {"timeoutMs": 100}) as made:
+        result = waiting(await made.exec("return await tools.hold({ name: 'a' })"), "pending_tools")
+        assert [(call.id, call.method) for call in result.pending_tool_calls] == [("1", "call")]
+        assert statuses(result) == [("hold", "pending")]
 
 
-def test_yield_suspends_at_once_whatever_else_is_running() -> None:
+async def test_yield_suspends_at_once_whatever_else_is_running() -> None:
     desk = Desk()
-
-    async def scenario() -> None:
-        async with engine(desk.tools) as made:
-            result = waiting(
-                await made.exec("tools.hold({ name: 'a' }); await yield_control(); return 1"), "yield"
-            )
-            assert [call.method for call in result.pending_tool_calls] == ["call", "yield"]
-            desk.answer("a")
-            assert value_of(await made.wait(result.run_id)) == 1
-
-    run(scenario)
+    async with engine(desk.tools) as made:
+        result = waiting(
+            await made.exec("tools.hold({ name: 'a' }); await yield_control(); return 1"), "yield"
+        )
+        assert [call.method for call in result.pending_tool_calls] == ["call", "yield"]
+        desk.answer("a")
+        assert value_of(await made.wait(result.run_id)) == 1
 
 
 @pytest.mark.parametrize(
@@ -244,38 +194,26 @@ def test_yield_suspends_at_once_whatever_else_is_running() -> None:
         ("await new Promise((r) => setTimeout(r, 600000))", "pending_tools"),
     ],
 )
-def test_the_reason_is_approval_before_yield_before_pending_tools(program: str, reason: str) -> None:
-    async def scenario() -> None:
-        async with engine(Desk().tools, {"timeoutMs": 100}) as made:
-            waiting(await made.exec(program), reason)
-
-    run(scenario)
+async def test_the_reason_is_approval_before_yield_before_pending_tools(program: str, reason: str) -> None:
+    async with engine(Desk().tools, {"timeoutMs": 100}) as made:
+        waiting(await made.exec(program), reason)
 
 
 @pytest.mark.guarantee("loops-do-not-block-the-host")
-def test_the_host_goes_on_working_while_a_program_loops_for_ever() -> None:
+async def test_the_host_goes_on_working_while_a_program_loops_for_ever() -> None:
     desk = Desk()
-
-    async def scenario() -> None:
-        async with engine(desk.tools, {"timeoutMs": 60_000}) as made:
-            looping = asyncio.create_task(
-                made.exec("await tools.hold({ name: 'a' }); for (;;);", session="loop")
-            )
-            await desk.asked("a")
-            desk.answer("a")
-            for number in range(5):
-                assert value_of(await made.exec(f"return {number}")) == number
-            assert not looping.done()
-            assert await made.abort_session("loop") == 1
-            failure_of(await looping, "aborted")
-
-    run(scenario)
+    async with engine(desk.tools, {"timeoutMs": 60_000}) as made:
+        looping = asyncio.create_task(made.exec("await tools.hold({ name: 'a' }); for (;;);", session="loop"))
+        await desk.asked("a")
+        desk.answer("a")
+        for number in range(5):
+            assert value_of(await made.exec(f"return {number}")) == number
+        assert not looping.done()
+        assert await made.abort_session("loop") == 1
+        failure_of(await looping, "aborted")
 
 
 @pytest.mark.guarantee("loops-do-not-block-the-host")
-def test_an_endless_loop_times_out_and_its_output_is_kept() -> None:
-    async def scenario() -> None:
-        async with engine(config={"timeoutMs": 100}) as made:
-            assert texts(failure_of(await made.exec("text('before'); for (;;);"), "timeout")) == ["before"]
-
-    run(scenario)
+async def test_an_endless_loop_times_out_and_its_output_is_kept() -> None:
+    async with engine(config={"timeoutMs": 100}) as made:
+        assert texts(failure_of(await made.exec("text('before'); for (;;);"), "timeout")) == ["before"]

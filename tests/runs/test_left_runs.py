@@ -13,17 +13,9 @@ from pathlib import Path
 import pytest
 
 from codemode import Engine, Tool, tool
-from tests.e2e.faults import Clock
-from tests.harness.engine import (
-    Desk,
-    engine,
-    failure_of,
-    run,
-    statuses,
-    until,
-    value_of,
-    waiting,
-)
+from tests.harness.engine import Desk, engine, failure_of, statuses, value_of, waiting
+from tests.harness.faults import Clock
+from tests.harness.loops import until
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -55,249 +47,207 @@ async def left_with_approvals(store: Path, *amounts: int) -> tuple[str, list[str
 
 
 @pytest.mark.guarantee("unopened-runs-stay")
-def test_a_wait_on_an_engine_that_is_off_leaves_the_run_as_it_is(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        store = tmp_path / "runs.sqlite"
-        async with engine(store=store) as made:
-            first = waiting(await made.exec("await yield_control(); return 7"))
-        async with Engine(config=False, store=store) as off:
-            failure_of(await off.wait(first.run_id), "invalid_config")
-        async with engine(store=store) as made:
-            assert value_of(await made.wait(first.run_id)) == 7
-
-    run(scenario)
+async def test_a_wait_on_an_engine_that_is_off_leaves_the_run_as_it_is(tmp_path: Path) -> None:
+    store = tmp_path / "runs.sqlite"
+    async with engine(store=store) as made:
+        first = waiting(await made.exec("await yield_control(); return 7"))
+    async with Engine(config=False, store=store) as off:
+        failure_of(await off.wait(first.run_id), "invalid_config")
+    async with engine(store=store) as made:
+        assert value_of(await made.wait(first.run_id)) == 7
 
 
 @pytest.mark.guarantee("unopened-runs-stay")
-def test_a_wait_on_an_engine_whose_workers_do_not_start_leaves_the_run_as_it_is(
+async def test_a_wait_on_an_engine_whose_workers_do_not_start_leaves_the_run_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def scenario() -> None:
-        store = tmp_path / "runs.sqlite"
-        run_id, (approval,) = await left_with_approvals(store, 5)
-        with monkeypatch.context() as patch:
-            patch.setattr(sys, "executable", "/nowhere/python")
-            async with engine([Till().tool], store=store) as broken:
-                failure_of(await broken.exec("return 1"), "runtime_unavailable")
-                failure_of(await broken.wait(run_id), "runtime_unavailable")
-                assert not await broken.approve(run_id, approval)
-        till = Till()
-        async with engine([till.tool], store=store) as made:
-            assert await made.approve(run_id, approval)
-            assert value_of(await made.wait(run_id)) == ["paid 5"]
-        assert till.paid == [5]
-
-    run(scenario)
+    store = tmp_path / "runs.sqlite"
+    run_id, (approval,) = await left_with_approvals(store, 5)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "executable", "/nowhere/python")
+        async with engine([Till().tool], store=store) as broken:
+            failure_of(await broken.exec("return 1"), "runtime_unavailable")
+            failure_of(await broken.wait(run_id), "runtime_unavailable")
+            assert not await broken.approve(run_id, approval)
+    till = Till()
+    async with engine([till.tool], store=store) as made:
+        assert await made.approve(run_id, approval)
+        assert value_of(await made.wait(run_id)) == ["paid 5"]
+    assert till.paid == [5]
 
 
 @pytest.mark.guarantee("unopened-runs-stay")
-def test_a_run_under_another_key_stays_for_an_engine_that_has_it(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        store = tmp_path / "runs.sqlite"
-        async with engine(store=store, store_key=b"1" * 32) as made:
-            first = waiting(await made.exec("await yield_control(); return 7"))
-        async with engine(store=store, store_key=b"2" * 32) as made:
-            failure_of(await made.wait(first.run_id), "snapshot_restore_failed")
-            failure_of(await made.wait(first.run_id), "snapshot_restore_failed")
-        async with engine(store=store, store_key=b"1" * 32) as made:
-            assert value_of(await made.wait(first.run_id)) == 7
-
-    run(scenario)
+async def test_a_run_under_another_key_stays_for_an_engine_that_has_it(tmp_path: Path) -> None:
+    store = tmp_path / "runs.sqlite"
+    async with engine(store=store, store_key=b"1" * 32) as made:
+        first = waiting(await made.exec("await yield_control(); return 7"))
+    async with engine(store=store, store_key=b"2" * 32) as made:
+        failure_of(await made.wait(first.run_id), "snapshot_restore_failed")
+        failure_of(await made.wait(first.run_id), "snapshot_restore_failed")
+    async with engine(store=store, store_key=b"1" * 32) as made:
+        assert value_of(await made.wait(first.run_id)) == 7
 
 
 @pytest.mark.guarantee("unopened-runs-stay")
-def test_a_run_over_today_s_snapshot_limit_stays_for_an_engine_with_more_room(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        store = tmp_path / "runs.sqlite"
-        held = "const held = Array.from(crypto.getRandomValues(new Uint8Array(40000))).join();"
-        async with engine(store=store) as made:
-            first = waiting(await made.exec(f"{held} await yield_control(); return held.length > 0"))
-        async with engine(config={"maxSnapshotBytes": 4096}, store=store) as made:
-            failure_of(await made.wait(first.run_id), "snapshot_limit_exceeded")
-        async with engine(store=store) as made:
-            assert value_of(await made.wait(first.run_id)) is True
-
-    run(scenario)
+async def test_a_run_over_today_s_snapshot_limit_stays_for_an_engine_with_more_room(tmp_path: Path) -> None:
+    store = tmp_path / "runs.sqlite"
+    held = "const held = Array.from(crypto.getRandomValues(new Uint8Array(40000))).join();"
+    async with engine(store=store) as made:
+        first = waiting(await made.exec(f"{held} await yield_control(); return held.length > 0"))
+    async with engine(config={"maxSnapshotBytes": 4096}, store=store) as made:
+        failure_of(await made.wait(first.run_id), "snapshot_limit_exceeded")
+    async with engine(store=store) as made:
+        assert value_of(await made.wait(first.run_id)) is True
 
 
 @pytest.mark.guarantee("decided-once")
 @pytest.mark.parametrize("pause", range(6))
-def test_an_approval_given_twice_after_a_restart_pays_once(tmp_path: Path, pause: int) -> None:
-    async def scenario() -> None:
-        store = tmp_path / "runs.sqlite"
-        run_id, (approval,) = await left_with_approvals(store, 5)
-        till = Till()
-        async with engine([till.tool], store=store) as made:
-            first = asyncio.create_task(made.approve(run_id, approval))
-            for _ in range(pause * 3):
-                await asyncio.sleep(0)
-            again = await made.approve(run_id, approval)
-            assert sorted([await first, again]) == [False, True]
-            assert value_of(await made.wait(run_id)) == ["paid 5"]
-        assert till.paid == [5]
-
-    run(scenario)
+async def test_an_approval_given_twice_after_a_restart_pays_once(tmp_path: Path, pause: int) -> None:
+    store = tmp_path / "runs.sqlite"
+    run_id, (approval,) = await left_with_approvals(store, 5)
+    till = Till()
+    async with engine([till.tool], store=store) as made:
+        first = asyncio.create_task(made.approve(run_id, approval))
+        for _ in range(pause * 3):
+            await asyncio.sleep(0)
+        again = await made.approve(run_id, approval)
+        assert sorted([await first, again]) == [False, True]
+        assert value_of(await made.wait(run_id)) == ["paid 5"]
+    assert till.paid == [5]
 
 
-def test_all_approvals_of_a_run_can_be_given_at_once_after_a_restart(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        store = tmp_path / "runs.sqlite"
-        run_id, approvals = await left_with_approvals(store, 1, 2, 3)
-        till = Till()
-        async with engine([till.tool], store=store) as made:
-            given = await asyncio.gather(*(made.approve(run_id, approval) for approval in approvals))
-            assert given == [True] * 3
-            assert value_of(await made.wait(run_id)) == ["paid 1", "paid 2", "paid 3"]
-        assert sorted(till.paid) == [1, 2, 3]
-
-    run(scenario)
+async def test_all_approvals_of_a_run_can_be_given_at_once_after_a_restart(tmp_path: Path) -> None:
+    store = tmp_path / "runs.sqlite"
+    run_id, approvals = await left_with_approvals(store, 1, 2, 3)
+    till = Till()
+    async with engine([till.tool], store=store) as made:
+        given = await asyncio.gather(*(made.approve(run_id, approval) for approval in approvals))
+        assert given == [True] * 3
+        assert value_of(await made.wait(run_id)) == ["paid 1", "paid 2", "paid 3"]
+    assert sorted(till.paid) == [1, 2, 3]
 
 
 @pytest.mark.parametrize("wait_first", [True, False])
-def test_a_wait_beside_an_approval_after_a_restart_goes_on_with_what_was_approved(
+async def test_a_wait_beside_an_approval_after_a_restart_goes_on_with_what_was_approved(
     tmp_path: Path, wait_first: bool
 ) -> None:
-    async def scenario() -> None:
-        store = tmp_path / "runs.sqlite"
-        run_id, (approval,) = await left_with_approvals(store, 5)
-        till = Till()
-        async with engine([till.tool], store=store) as made:
-            if wait_first:
-                waited = asyncio.create_task(made.wait(run_id))
+    store = tmp_path / "runs.sqlite"
+    run_id, (approval,) = await left_with_approvals(store, 5)
+    till = Till()
+    async with engine([till.tool], store=store) as made:
+        if wait_first:
+            waited = asyncio.create_task(made.wait(run_id))
+            await asyncio.sleep(0)
+            assert await made.approve(run_id, approval)
+        else:
+            approved = asyncio.create_task(made.approve(run_id, approval))
+            await asyncio.sleep(0)
+            waited = asyncio.create_task(made.wait(run_id))
+            assert await approved
+        result = await waited
+        while result.status == "waiting":
+            result = await made.wait(run_id)
+        assert value_of(result) == ["paid 5"]
+    assert till.paid == [5]
+
+
+@pytest.mark.guarantee("decided-once")
+async def test_two_engines_that_take_over_the_same_runs_approve_each_once(tmp_path: Path) -> None:
+    store = tmp_path / "runs.sqlite"
+    left = [await left_with_approvals(store, amount) for amount in range(8)]
+    till = Till()
+    async with engine([till.tool], store=store) as one, engine([till.tool], store=store) as other:
+        given = await asyncio.gather(
+            *(made.approve(run_id, approval) for run_id, (approval,) in left for made in (one, other))
+        )
+        assert sum(given) == 8
+        await until(lambda: len(till.paid) == 8)
+    assert sorted(till.paid) == list(range(8))
+
+
+@pytest.mark.guarantee("decided-once")
+async def test_a_caller_who_is_cancelled_while_approving_loses_no_run(tmp_path: Path) -> None:
+    store = tmp_path / "runs.sqlite"
+    left = [await left_with_approvals(store, amount) for amount in range(6)]
+    till = Till()
+    async with engine([till.tool], store=store) as made:
+        for turns, (run_id, (approval,)) in enumerate(left):
+            giving = asyncio.create_task(made.approve(run_id, approval))
+            for _ in range(1 + 4 * turns):
                 await asyncio.sleep(0)
-                assert await made.approve(run_id, approval)
-            else:
-                approved = asyncio.create_task(made.approve(run_id, approval))
-                await asyncio.sleep(0)
-                waited = asyncio.create_task(made.wait(run_id))
-                assert await approved
-            result = await waited
-            while result.status == "waiting":
-                result = await made.wait(run_id)
-            assert value_of(result) == ["paid 5"]
-        assert till.paid == [5]
-
-    run(scenario)
+            giving.cancel()
+            await asyncio.gather(giving, return_exceptions=True)
+            assert value_of(await made.wait(run_id)) == [f"paid {turns}"]
+    assert till.paid == list(range(6))
 
 
 @pytest.mark.guarantee("decided-once")
-def test_two_engines_that_take_over_the_same_runs_approve_each_once(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        store = tmp_path / "runs.sqlite"
-        left = [await left_with_approvals(store, amount) for amount in range(8)]
-        till = Till()
-        async with engine([till.tool], store=store) as one, engine([till.tool], store=store) as other:
-            given = await asyncio.gather(
-                *(made.approve(run_id, approval) for run_id, (approval,) in left for made in (one, other))
-            )
-            assert sum(given) == 8
-            await until(lambda: len(till.paid) == 8)
-        assert sorted(till.paid) == list(range(8))
-
-    run(scenario)
+async def test_an_approval_of_a_run_that_another_engine_aborted_pays_nothing(tmp_path: Path) -> None:
+    store = tmp_path / "runs.sqlite"
+    till = Till()
+    async with engine([till.tool], store=store) as made, engine([till.tool], store=store) as other:
+        asked = waiting(await made.exec("return await tools.pay({ amount: 5 })"), "approval")
+        (call,) = asked.pending_tool_calls
+        assert call.approval is not None
+        assert await other.abort(asked.run_id)
+        assert not await made.approve(asked.run_id, call.approval.id)
+        failure_of(await made.wait(asked.run_id), "aborted")
+    assert till.paid == []
 
 
-@pytest.mark.guarantee("decided-once")
-def test_a_caller_who_is_cancelled_while_approving_loses_no_run(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        store = tmp_path / "runs.sqlite"
-        left = [await left_with_approvals(store, amount) for amount in range(6)]
-        till = Till()
-        async with engine([till.tool], store=store) as made:
-            for turns, (run_id, (approval,)) in enumerate(left):
-                giving = asyncio.create_task(made.approve(run_id, approval))
-                for _ in range(1 + 4 * turns):
-                    await asyncio.sleep(0)
-                giving.cancel()
-                await asyncio.gather(giving, return_exceptions=True)
-                assert value_of(await made.wait(run_id)) == [f"paid {turns}"]
-        assert till.paid == list(range(6))
-
-    run(scenario)
+async def test_what_another_engine_aborted_is_stopped_here_with_the_next_purge(tmp_path: Path) -> None:
+    store = tmp_path / "runs.sqlite"
+    desk = Desk()
+    async with engine(desk.tools, store=store) as made, engine(desk.tools, store=store) as other:
+        program = "tools.hold({ name: 'a' }); await yield_control()"
+        first = waiting(await made.exec(program))
+        kept = waiting(await made.exec("await yield_control(); return 7"))
+        await desk.asked("a")
+        assert await other.abort(first.run_id)
+        await made.expire()
+        assert desk.joined == ["a"]
+        assert made.stats()["runs"] == {"waiting": 1}
+        assert value_of(await made.wait(kept.run_id)) == 7
 
 
-@pytest.mark.guarantee("decided-once")
-def test_an_approval_of_a_run_that_another_engine_aborted_pays_nothing(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        store = tmp_path / "runs.sqlite"
-        till = Till()
-        async with engine([till.tool], store=store) as made, engine([till.tool], store=store) as other:
-            asked = waiting(await made.exec("return await tools.pay({ amount: 5 })"), "approval")
-            (call,) = asked.pending_tool_calls
-            assert call.approval is not None
-            assert await other.abort(asked.run_id)
-            assert not await made.approve(asked.run_id, call.approval.id)
-            failure_of(await made.wait(asked.run_id), "aborted")
-        assert till.paid == []
-
-    run(scenario)
-
-
-def test_what_another_engine_aborted_is_stopped_here_with_the_next_purge(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        store = tmp_path / "runs.sqlite"
-        desk = Desk()
-        async with engine(desk.tools, store=store) as made, engine(desk.tools, store=store) as other:
-            program = "tools.hold({ name: 'a' }); await yield_control()"
-            first = waiting(await made.exec(program))
-            kept = waiting(await made.exec("await yield_control(); return 7"))
-            await desk.asked("a")
-            assert await other.abort(first.run_id)
-            await made.expire()
-            assert desk.joined == ["a"]
-            assert made.stats()["runs"] == {"waiting": 1}
-            assert value_of(await made.wait(kept.run_id)) == 7
-
-    run(scenario)
+async def test_a_run_that_cannot_be_taken_over_is_no_ghost(tmp_path: Path) -> None:
+    store = tmp_path / "runs.sqlite"
+    till = Till()
+    async with engine([till.tool], store=store) as made:
+        asked = waiting(await made.exec("return await tools.pay({ amount: 5 })"), "approval")
+        (call,) = asked.pending_tool_calls
+        assert call.approval is not None
+        async with engine([till.tool], store=store) as other:
+            assert not await other.approve(asked.run_id, call.approval.id)  # it is held by one that lives
+            assert other.stats()["runs"] == {}
+            failure_of(await other.wait(asked.run_id), "invalid_input")
+            await made.close()
+            assert await other.approve(asked.run_id, call.approval.id)
+            assert value_of(await other.wait(asked.run_id)) == "paid 5"
+    assert till.paid == [5]
 
 
-def test_a_run_that_cannot_be_taken_over_is_no_ghost(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        store = tmp_path / "runs.sqlite"
-        till = Till()
-        async with engine([till.tool], store=store) as made:
-            asked = waiting(await made.exec("return await tools.pay({ amount: 5 })"), "approval")
-            (call,) = asked.pending_tool_calls
-            assert call.approval is not None
-            async with engine([till.tool], store=store) as other:
-                assert not await other.approve(asked.run_id, call.approval.id)  # it is held by one that lives
-                assert other.stats()["runs"] == {}
-                failure_of(await other.wait(asked.run_id), "invalid_input")
-                await made.close()
-                assert await other.approve(asked.run_id, call.approval.id)
-                assert value_of(await other.wait(asked.run_id)) == "paid 5"
-        assert till.paid == [5]
-
-    run(scenario)
+async def test_a_wait_in_vain_does_not_claim_the_run(tmp_path: Path) -> None:
+    store = tmp_path / "runs.sqlite"
+    desk = Desk()
+    async with engine(desk.tools, {"timeoutMs": 100}, store=store) as made:
+        first = waiting(await made.exec("return await tools.hold({ name: 'a' })"))
+        for _ in range(2):
+            waiting(await made.wait(first.run_id))
+        with sqlite3.connect(store) as database:
+            assert database.execute("SELECT claims, claimed_by FROM runs").fetchall() == [(0, None)]
+        database.close()
+        desk.answer("a", 7)
+        assert value_of(await made.wait(first.run_id)) == 7
 
 
-def test_a_wait_in_vain_does_not_claim_the_run(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        store = tmp_path / "runs.sqlite"
-        desk = Desk()
-        async with engine(desk.tools, {"timeoutMs": 100}, store=store) as made:
-            first = waiting(await made.exec("return await tools.hold({ name: 'a' })"))
-            for _ in range(2):
-                waiting(await made.wait(first.run_id))
-            with sqlite3.connect(store) as database:
-                assert database.execute("SELECT claims, claimed_by FROM runs").fetchall() == [(0, None)]
-            database.close()
-            desk.answer("a", 7)
-            assert value_of(await made.wait(first.run_id)) == 7
-
-    run(scenario)
-
-
-def test_what_a_run_did_is_told_though_it_expired_in_another_engine(
+async def test_what_a_run_did_is_told_though_it_expired_in_another_engine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def scenario() -> None:
-        store = tmp_path / "runs.sqlite"
-        async with engine(store=store) as made:
-            first = waiting(await made.exec("await tools.echo({ value: 1 }); await yield_control()"))
-        async with engine(store=store) as made:
-            Clock(monkeypatch).ahead = 3600.0
-            late = failure_of(await made.wait(first.run_id), "snapshot_expired")
-            assert statuses(late) == [("echo", "ok")]
-
-    run(scenario)
+    store = tmp_path / "runs.sqlite"
+    async with engine(store=store) as made:
+        first = waiting(await made.exec("await tools.echo({ value: 1 }); await yield_control()"))
+    async with engine(store=store) as made:
+        Clock(monkeypatch).ahead = 3600.0
+        late = failure_of(await made.wait(first.run_id), "snapshot_expired")
+        assert statuses(late) == [("echo", "ok")]

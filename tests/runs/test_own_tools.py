@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -22,19 +21,16 @@ async def suspended(engine: Engine, program: str) -> str:
     return held.run_id
 
 
-def after_a_restart(path: Path, program: str, *own: object) -> CodeModeResult:
-    async def scenario() -> CodeModeResult:
-        async with Engine([READ, SHELL], store=path) as engine:
-            run_id = await suspended(engine, program)
-        async with Engine([READ, SHELL], store=path) as engine:
-            return await engine.wait(run_id, tools=own)
-
-    return asyncio.run(scenario())
+async def after_a_restart(path: Path, program: str, *own: object) -> CodeModeResult:
+    async with Engine([READ, SHELL], store=path) as engine:
+        run_id = await suspended(engine, program)
+    async with Engine([READ, SHELL], store=path) as engine:
+        return await engine.wait(run_id, tools=own)
 
 
-def test_a_runs_own_allowlist_holds_after_a_restart(tmp_path: Path) -> None:
+async def test_a_runs_own_allowlist_holds_after_a_restart(tmp_path: Path) -> None:
     program = "await yield_control(); await tools.call('read'); return await tools.call('shell')"
-    result = after_a_restart(tmp_path / "runs.sqlite", program)
+    result = await after_a_restart(tmp_path / "runs.sqlite", program)
 
     assert result.status == "failed"
     assert result.code == "nested_tool_failed"
@@ -44,39 +40,33 @@ def test_a_runs_own_allowlist_holds_after_a_restart(tmp_path: Path) -> None:
     ]
 
 
-def test_a_runs_own_tools_can_be_given_again_after_a_restart(tmp_path: Path) -> None:
+async def test_a_runs_own_tools_can_be_given_again_after_a_restart(tmp_path: Path) -> None:
     program = "await yield_control(); return (await tools.own({})) !== undefined"
-    result = after_a_restart(tmp_path / "runs.sqlite", program, OWN)
+    result = await after_a_restart(tmp_path / "runs.sqlite", program, OWN)
 
     assert result.status == "completed"
     assert result.value is True
 
 
 @pytest.mark.parametrize("allow", [["raed"], ["plugin:gone:tool"], []])
-def test_an_allowlist_of_a_run_that_names_nothing_leaves_nothing(allow: list[str]) -> None:
-    async def scenario() -> CodeModeResult:
-        async with Engine([READ, SHELL]) as engine:
-            return await engine.exec("return ALL_TOOLS.length", allow=allow)
-
-    result = asyncio.run(scenario())
+async def test_an_allowlist_of_a_run_that_names_nothing_leaves_nothing(allow: list[str]) -> None:
+    async with Engine([READ, SHELL]) as engine:
+        result = await engine.exec("return ALL_TOOLS.length", allow=allow)
     assert result.status == "completed"
     assert result.value == 0
 
 
-def test_a_text_is_no_allowlist() -> None:
+async def test_a_text_is_no_allowlist() -> None:
     with pytest.raises(ConfigError, match="must be a list of names"):
-        asyncio.run(Engine([READ]).prepare(allow="read"))
+        await Engine([READ]).prepare(allow="read")
 
 
-def test_own_tools_that_clash_after_a_restart_are_refused_and_the_run_stays(tmp_path: Path) -> None:
+async def test_own_tools_that_clash_after_a_restart_are_refused_and_the_run_stays(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
-
-    async def scenario() -> tuple[CodeModeResult, CodeModeResult]:
-        async with Engine([READ], store=path) as engine:
-            run_id = await suspended(engine, "await yield_control(); return 7")
-        async with Engine([READ], store=path) as engine:
-            return await engine.wait(run_id, tools=[make("read")]), await engine.wait(run_id, tools=[OWN])
-
-    clash, result = asyncio.run(scenario())
+    async with Engine([READ], store=path) as engine:
+        run_id = await suspended(engine, "await yield_control(); return 7")
+    async with Engine([READ], store=path) as engine:
+        clash = await engine.wait(run_id, tools=[make("read")])
+        result = await engine.wait(run_id, tools=[OWN])
     assert (clash.status, result.status) == ("failed", "completed")
     assert clash.to_dict()["code"] == "invalid_config"

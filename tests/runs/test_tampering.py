@@ -13,7 +13,7 @@ from codemode_snapshots.label import Label
 from msgspec.structs import replace
 
 from codemode import Engine, Waiting
-from tests.harness.engine import Desk, engine, run, value_of, waiting
+from tests.harness.engine import Desk, engine, value_of, waiting
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 KEY = b"k" * 32
@@ -99,7 +99,7 @@ async def refused(made: Engine, ids: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["same engine", "next engine"])
-def test_snapshots_changed_in_their_file_cannot_be_restored_and_their_neighbour_can(
+async def test_snapshots_changed_in_their_file_cannot_be_restored_and_their_neighbour_can(
     restarted: bool, tmp_path: Path
 ) -> None:
     desk, path = Desk(), tmp_path / "runs.sqlite"
@@ -109,22 +109,19 @@ def test_snapshots_changed_in_their_file_cannot_be_restored_and_their_neighbour_
         await refused(made, ids)
         assert desk.started == []
 
-    async def scenario() -> None:
-        async with engine(desk.tools, store=path, store_key=KEY) as made:
-            ids = {how: waiting(await made.exec(PROGRAM)).run_id for how in TAMPERINGS}
-            neighbour = waiting(await made.exec("await yield_control(); return 'untouched'"))
-            for how, run_id in ids.items():
-                tamper_in_file(path, run_id, TAMPERINGS[how])
-            if not restarted:
-                await look(made, ids, neighbour)
-                return
-        async with engine(desk.tools, store=path, store_key=KEY) as made:
+    async with engine(desk.tools, store=path, store_key=KEY) as made:
+        ids = {how: waiting(await made.exec(PROGRAM)).run_id for how in TAMPERINGS}
+        neighbour = waiting(await made.exec("await yield_control(); return 'untouched'"))
+        for how, run_id in ids.items():
+            tamper_in_file(path, run_id, TAMPERINGS[how])
+        if not restarted:
             await look(made, ids, neighbour)
+            return
+    async with engine(desk.tools, store=path, store_key=KEY) as made:
+        await look(made, ids, neighbour)
 
-    run(scenario)
 
-
-def test_snapshots_changed_in_memory_cannot_be_restored(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_snapshots_changed_in_memory_cannot_be_restored(monkeypatch: pytest.MonkeyPatch) -> None:
     desk, save, next_one = Desk(), MemoryStore.save, iter(TAMPERINGS.values())
 
     def save_changed(
@@ -133,11 +130,8 @@ def test_snapshots_changed_in_memory_cannot_be_restored(monkeypatch: pytest.Monk
         changed = next(next_one)(snapshot.envelope, snapshot.label)
         save(store, replace(snapshot, envelope=changed), owner, claim=claim)
 
-    async def scenario() -> None:
-        async with engine(desk.tools, store_key=KEY) as made:
-            monkeypatch.setattr(MemoryStore, "save", save_changed)
-            ids = {how: waiting(await made.exec(PROGRAM)).run_id for how in TAMPERINGS}
-            await refused(made, ids)
-        assert desk.started == []
-
-    run(scenario)
+    async with engine(desk.tools, store_key=KEY) as made:
+        monkeypatch.setattr(MemoryStore, "save", save_changed)
+        ids = {how: waiting(await made.exec(PROGRAM)).run_id for how in TAMPERINGS}
+        await refused(made, ids)
+    assert desk.started == []

@@ -15,8 +15,9 @@ from textwrap import dedent
 import pytest
 from codemode_runtime.confine import Layer
 
+from tests.harness.patience import PATIENCE_SECONDS
+
 RUNTIME = str(Path(__file__).parents[2] / "runtime")
-PATIENCE_SECONDS = 30
 
 SUBJECT = dedent("""
     import errno, json, os, signal, socket, sys

@@ -12,7 +12,7 @@ from codemode_runtime.guest import Guest, Idle
 from codemode_runtime.image import load
 from codemode_runtime.shapes import MAX_OUTPUT_ITEMS, Limits, Lookup, Stop
 
-from tests.runtime.guest_harness import load_image, load_machine, new_guest
+from tests.harness.guests import load_image, load_machine, new_guest
 
 SHIM = Path(__file__).parents[2] / "runtime" / "shim"
 HEADER = (SHIM / "shim.h").read_text("utf-8")

@@ -4,14 +4,14 @@ import hashlib
 import json
 import tomllib
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import make_image
 import pytest
 from source import QUICKJS
 
-PROJECT = Path(__file__).resolve().parents[2]
+from tests.harness.processes import PROJECT
+
 RUNTIME = PROJECT / "runtime"
 MANIFEST: dict[str, Any] = json.loads((make_image.IMAGE / "manifest.json").read_bytes())
 

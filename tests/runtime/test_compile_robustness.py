@@ -1,12 +1,11 @@
 """Hostile text, and what a cell may load: `prepare` returns or refuses, and does nothing else."""
 
-import subprocess
-import sys
-
 import pytest
 from codemode_runtime.compile import Language, Prepared, SourceError, prepare
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from tests.harness.processes import modules_after
 
 BOTH: list[Language] = ["javascript", "typescript"]
 
@@ -76,7 +75,7 @@ def test_any_text_is_prepared_or_refused(text: str, language: Language) -> None:
     outcome(text, language)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(tokens=st.lists(TOKENS, max_size=40), language=st.sampled_from(BOTH), spaced=st.booleans())
 def test_any_sequence_of_tokens_is_prepared_or_refused(
     tokens: list[str], language: Language, spaced: bool
@@ -84,7 +83,7 @@ def test_any_sequence_of_tokens_is_prepared_or_refused(
     outcome((" " if spaced else "").join(tokens), language)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(tokens=st.lists(TOKENS, max_size=40))
 def test_javascript_that_passes_is_never_changed_but_for_fences(tokens: list[str]) -> None:
     text = " ".join(tokens)
@@ -111,37 +110,26 @@ def test_unusual_characters_stay_where_they_are(text: str, language: Language) -
     assert prepare(text, language).code == text
 
 
-def modules_after(text: str, language: Language) -> set[str]:
-    script = (
-        "import sys; from codemode_runtime.compile import prepare;"
-        f"prepare({text!r}, {language!r}); print(*sys.modules)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env={"PYTHONPATH": ":".join(sys.path)},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return set(done.stdout.split())
+def loaded_by(text: str, language: Language) -> set[str]:
+    return modules_after(f"from codemode_runtime.compile import prepare; prepare({text!r}, {language!r})")
 
 
 PARSERS = {"tree_sitter", "tree_sitter_javascript", "tree_sitter_typescript", "quickjs_rs", "wasmtime"}
 
 
 def test_an_ordinary_javascript_cell_loads_no_parser() -> None:
-    loaded = modules_after("return 1 + 1", "javascript")
+    loaded = loaded_by("return 1 + 1", "javascript")
     assert loaded.isdisjoint(PARSERS)
 
 
 def test_a_javascript_cell_with_a_suspicious_word_never_loads_typescript() -> None:
-    loaded = modules_after("return tools.import({})", "javascript")
+    loaded = loaded_by("return tools.import({})", "javascript")
     assert "tree_sitter_javascript" in loaded
     assert loaded & PARSERS == {"tree_sitter", "tree_sitter_javascript"}
     assert "codemode_runtime.compile.typescript" not in loaded
 
 
 def test_a_typescript_cell_that_can_be_erased_never_loads_oxc() -> None:
-    loaded = modules_after("enum E { A }\nreturn E.A as number", "typescript")
+    loaded = loaded_by("enum E { A }\nreturn E.A as number", "typescript")
     assert "tree_sitter_typescript" in loaded
     assert loaded & PARSERS == {"tree_sitter", "tree_sitter_typescript"}

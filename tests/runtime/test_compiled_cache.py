@@ -10,7 +10,7 @@ from codemode_runtime.image import compiled_digest
 from codemode_runtime.shapes import Limits
 from codemode_runtime.wasm import new_engine
 
-from tests.runtime.guest_harness import load_image
+from tests.harness.guests import load_image
 
 
 @pytest.fixture(scope="module")

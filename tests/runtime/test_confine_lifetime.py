@@ -5,8 +5,8 @@ import select
 import signal
 from textwrap import dedent
 
+from tests.harness.patience import PATIENCE_SECONDS
 from tests.runtime.confine_subject import (
-    PATIENCE_SECONDS,
     RUNTIME,
     finish,
     need,

@@ -7,9 +7,6 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import zstandard
@@ -21,9 +18,9 @@ from codemode_runtime.wasm import GuestTrap, OutOfBounds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.runtime.guest_harness import Watched, echo, load_image, new_guest, run
+from tests.harness.guests import Watched, echo, load_image, new_guest, run
+from tests.harness.processes import python
 
-ROOT = Path(__file__).parents[2]
 BUILD = "00112233445566778899aabbccddeeff"
 MUTATIONS = 400
 
@@ -82,7 +79,7 @@ def laid_out(draw: st.DrawFn) -> list[Extent]:
     return extents
 
 
-@settings(max_examples=80, deadline=None, database=None)
+@settings(max_examples=80, database=None)
 @given(st.binary(max_size=2000), laid_out())
 def test_what_was_encoded_is_read_back(patch: bytes, extents: list[Extent]) -> None:
     data = deltas.encode(4 << 20, patch, extents, BUILD)
@@ -94,7 +91,7 @@ def loads_or_is_refused(data: bytes) -> None:
         read_all(data)
 
 
-@settings(max_examples=300, deadline=None, database=None)
+@settings(max_examples=300, database=None)
 @given(st.binary(max_size=300))
 def test_any_bytes_are_refused(data: bytes) -> None:
     with pytest.raises(DeltaRefused):
@@ -102,7 +99,7 @@ def test_any_bytes_are_refused(data: bytes) -> None:
 
 
 @SMALL_AND_LARGE
-@settings(max_examples=300, deadline=None, database=None)
+@settings(max_examples=300, database=None)
 @given(tail=st.binary(max_size=80))
 def test_any_bytes_behind_a_good_header_load_or_are_refused(pages: int, tail: bytes) -> None:
     loads_or_is_refused(sample(pages)[:40] + tail)
@@ -118,7 +115,7 @@ def test_every_truncation_is_refused(pages: int) -> None:
 
 @pytest.mark.guarantee("deltas-load-or-refuse")
 @SMALL_AND_LARGE
-@settings(max_examples=400, deadline=None, database=None)
+@settings(max_examples=400, database=None)
 @given(source=st.data())
 def test_flipped_bits_load_or_are_refused(pages: int, source: st.DataObject) -> None:
     data = bytearray(sample(pages))
@@ -283,10 +280,7 @@ def in_a_child(delta: bytes, number: int) -> str:
 
 @pytest.mark.guarantee("lies-cost-no-process")
 def test_restoring_a_delta_that_lies_never_crashes_the_process() -> None:
-    ran = subprocess.run(
-        [sys.executable, "-m", "tests.runtime.test_delta"],
-        cwd=ROOT, env={"PYTHONPATH": "runtime:snapshots:.", "HOME": str(Path.home())}, capture_output=True, text=True, timeout=110, check=False,
-    )  # fmt: skip
+    ran = python("-m", "tests.runtime.test_delta")
     assert ran.returncode == 0, ran.stderr[-2000:]
     names = ran.stdout.split()
     assert [name for name in names if name.startswith("crashed")] == []

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from codemode_runtime.shapes import Lookup
 
-from tests.runtime.guest_harness import Offer, Ran, ToolFailed, always, echo, run
+from tests.harness.guests import Offer, Ran, ToolFailed, always, echo, run
 
 OFFER = Offer(
     {

@@ -9,7 +9,7 @@ import pytest
 from codemode_runtime.guest import Done, Failed
 from codemode_runtime.shapes import Limits
 
-from tests.runtime.guest_harness import always, run
+from tests.harness.guests import always, run
 
 # an expression, the JSON it becomes, and the lossy conversions as "path kind" of the final value
 CASES: list[tuple[str, Any, str]] = [

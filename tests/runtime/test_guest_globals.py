@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 from codemode_runtime.shapes import Limits, Lookup
 
-from tests.runtime.guest_harness import Offer, run
+from tests.harness.guests import Offer, run
 
 LIST = Path(__file__).parent / "oracle" / "reachable.txt"
 OFFER = Offer(

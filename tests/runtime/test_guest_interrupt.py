@@ -9,7 +9,7 @@ import pytest
 from codemode_runtime.guest import Done, Idle, Interrupted
 from codemode_runtime.shapes import Limits, Settlement
 
-from tests.runtime.guest_harness import Watched, always, new_guest, run
+from tests.harness.guests import Watched, always, new_guest, run
 
 SOON = 0.15
 

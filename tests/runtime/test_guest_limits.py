@@ -9,7 +9,7 @@ from codemode_runtime.guest import Done, Failed, Idle, Stopped
 from codemode_runtime.shapes import MAX_OUTPUT_ITEMS, Limits, Settlement, Stop
 from codemode_runtime.worker import MAX_MESSAGES
 
-from tests.runtime.guest_harness import Watched, always, echo, new_guest, run
+from tests.harness.guests import Watched, always, echo, new_guest, run
 
 HEAP_BOMBS = [
     "const a = []; for (;;) a.push('x'.repeat(1e6) + a.length)",

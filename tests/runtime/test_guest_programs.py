@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from codemode_runtime.guest import Failed
 
-from tests.runtime.guest_harness import ToolFailed, echo, run
+from tests.harness.guests import ToolFailed, echo, run
 
 
 def refuse(*_: object) -> object:

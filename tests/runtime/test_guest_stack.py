@@ -6,18 +6,14 @@ The shapes run in one subprocess, so that a crash is seen and named: `python -m 
 # ruff: noqa: E501 - programs are data and read best unwrapped
 
 import json
-import subprocess
-import sys
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 from codemode_runtime.guest import Done, Failed, Interrupted, Outcome, Stopped
 
-from tests.runtime.guest_harness import always, run
-
-ROOT = Path(__file__).parents[2]
+from tests.harness.guests import always, run
+from tests.harness.processes import python
 
 RECURSION = [
     "const f = () => 1 + f(); f()",
@@ -167,10 +163,7 @@ def programs() -> dict[str, str]:
 @cache
 def outcomes() -> dict[str, str]:
     """What each program came to, from a subprocess; the one it died in has no outcome."""
-    ran = subprocess.run(
-        [sys.executable, "-m", "tests.runtime.test_guest_stack"],
-        cwd=ROOT, env={"PYTHONPATH": "runtime:snapshots:.", "HOME": str(Path.home())}, capture_output=True, timeout=110, check=False,
-    )  # fmt: skip
+    ran = python("-m", "tests.runtime.test_guest_stack")
     return dict(json.loads(line) for line in ran.stdout.splitlines())
 
 

@@ -9,7 +9,7 @@ import pytest
 from codemode_runtime.guest import Failed, Idle
 from codemode_runtime.shapes import Limits, Settlement
 
-from tests.runtime.guest_harness import Ran, Watched, echo, new_guest, run
+from tests.harness.guests import Ran, Watched, echo, new_guest, run
 
 TOOLS = {"echo": echo}
 

@@ -11,7 +11,7 @@ from typing import Protocol, cast
 
 import pytest
 
-from tests.runtime.guest_harness import run
+from tests.harness.guests import run
 from tests.runtime.prelude.context import plain_context
 
 FOLDER = Path(__file__).parent / "oracle"

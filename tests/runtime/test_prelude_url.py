@@ -30,7 +30,7 @@ def test_setters_change_urls_as_in_node_or_as_the_case_says() -> None:
     assert unexpected(cases, run_cases(cases)) == []
 
 
-@settings(max_examples=300, deadline=None, database=None)
+@settings(max_examples=300, database=None)
 @given(TEXTS, st.none() | TEXTS)
 def test_any_text_is_refused_or_gives_a_url_that_parses_to_itself(text: str, base: str | None) -> None:
     arguments = json.dumps(text) + ("" if base is None else ", " + json.dumps(base))

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from codemode_runtime.watchdog import Interruptible, Watchdog
 
-PATIENCE_SECONDS = 30
+from tests.harness.patience import PATIENCE_SECONDS
 
 
 class Guest:

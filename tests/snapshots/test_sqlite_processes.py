@@ -11,9 +11,8 @@ import pytest
 from codemode_snapshots import Claimed, NotClaimed, Opened, RunMeta, is_alive, unseal
 from codemode_snapshots.sqlite import SqliteStore
 
+from tests.harness.processes import PROJECT
 from tests.snapshots.samples import BUILD, KEY, NOW, OURS, SCOPE, THEIRS, sealed
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -27,7 +26,7 @@ def start(*arguments: str) -> subprocess.Popen[str]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        cwd=ROOT,
+        cwd=PROJECT,
     )
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import random
-import subprocess
-import sys
 
 import pytest
 
 from codemode.tool_search.catalog import SearchCatalog
 from codemode.tool_search.directory import directory_of
 from codemode.tools import Tool
+from tests.harness.processes import python
 from tests.harness.tool_samples import make
 
 BUDGET = 18_000
@@ -78,17 +76,9 @@ def test_another_process_gives_the_same_bytes() -> None:
         "tools = tools_of(40, 'Does a thing.') + [make('x', source='mcp', owner=o) for o in 'abcdef']\n"
         "sys.stdout.write(directory_of(SearchCatalog(tools), 2000))"
     )
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", program],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-            timeout=60,
-        ).stdout
-        for seed in ("1", "2", "3")
-    }
-    assert len(outputs) == 1
+    printed = [python("-c", program, env={"PYTHONHASHSEED": seed}) for seed in ("1", "2", "3")]
+    assert [done.returncode for done in printed] == [0, 0, 0]
+    assert len({done.stdout for done in printed}) == 1
 
 
 @pytest.mark.guarantee("prompt-is-ours")

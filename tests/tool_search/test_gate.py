@@ -10,7 +10,6 @@ from codemode import ConfigError, Engine
 from codemode.config import load_tool_search
 from codemode.tool_search.gate import decide, expose, schema_chars, split_tools
 from codemode.tools import Tool
-from tests.harness.engine import run
 from tests.harness.tool_samples import make
 
 AUTO: dict[str, Any] = {"enabled": "auto", "mode": "tools"}
@@ -100,18 +99,13 @@ def test_an_estimate_counts_characters_and_bytes_are_bytes() -> None:
 
 
 @pytest.mark.usefixtures("leaves_nothing")
-def test_an_engine_asks_the_gate_with_the_window_of_the_model() -> None:
+async def test_an_engine_asks_the_gate_with_the_window_of_the_model() -> None:
     tools = tools_of(4_000)
-
-    async def scenario() -> Any:
-        async with Engine(tools, False) as engine:
-            search = engine.tool_search(AUTO)
-            small = await search.prepare(context_window=window_for(4_000) - 10)
-            large = await search.prepare(context_window=window_for(4_000) + 10)
-            unset = await search.prepare()
-            return small, large, unset
-
-    small, large, unset = run(scenario)
+    async with Engine(tools, False) as engine:
+        search = engine.tool_search(AUTO)
+        small = await search.prepare(context_window=window_for(4_000) - 10)
+        large = await search.prepare(context_window=window_for(4_000) + 10)
+        unset = await search.prepare()
     assert [tool.name for tool in small.visible] == ["tool_search", "tool_describe", "tool_call"]
     assert large.visible == tuple(tools)
     assert unset.decision.context_window_tokens == 128_000
@@ -119,44 +113,36 @@ def test_an_engine_asks_the_gate_with_the_window_of_the_model() -> None:
 
 @pytest.mark.usefixtures("leaves_nothing")
 @pytest.mark.guarantee("tool-search-is-off-by-default")
-def test_off_shows_the_tools_as_they_are_and_calls_still_go_through_the_executor() -> None:
+async def test_off_shows_the_tools_as_they_are_and_calls_still_go_through_the_executor() -> None:
     tools = (make("b"), make("a", source="mcp", owner="srv"), make("c", source="client"))
-
-    async def scenario() -> Any:
-        async with Engine(tools, False) as engine:
-            prepared = await engine.tool_search(None).prepare()
-            return prepared, await prepared.call("a", {}), await prepared.call("tool_call", {"id": "a"})
-
-    prepared, called, control = run(scenario)
+    async with Engine(tools, False) as engine:
+        prepared = await engine.tool_search(None).prepare()
+        called = await prepared.call("a", {})
+        control = await prepared.call("tool_call", {"id": "a"})
     assert prepared.visible == tools
     assert (prepared.mode, prepared.decision.why, prepared.directory) == (None, "off", "")
+    assert called.tool is not None
     assert (called.status, called.tool.id) == ("completed", "mcp:srv:a")
     assert control.code == "denied"
 
 
 @pytest.mark.usefixtures("leaves_nothing")
-def test_a_run_that_has_no_tools_on_purpose_has_no_control_either() -> None:
-    async def scenario() -> Any:
-        async with Engine([make("a")], False) as engine:
-            search = engine.tool_search({"mode": "tools"})
-            options: list[dict[str, Any]] = [{"disable_tools": True}, {"allow": ()}]
-            for given in options:
-                prepared = await search.prepare(tools=[make("own")], **given)
-                answer = await prepared.call("a", {})
-                assert (prepared.visible, prepared.decision.why, answer.code) == (
-                    (),
-                    "no_tools",
-                    "unknown_tool",
-                )
-
-    run(scenario)
+async def test_a_run_that_has_no_tools_on_purpose_has_no_control_either() -> None:
+    async with Engine([make("a")], False) as engine:
+        search = engine.tool_search({"mode": "tools"})
+        options: list[dict[str, Any]] = [{"disable_tools": True}, {"allow": ()}]
+        for given in options:
+            prepared = await search.prepare(tools=[make("own")], **given)
+            answer = await prepared.call("a", {})
+            assert (prepared.visible, prepared.decision.why, answer.code) == (
+                (),
+                "no_tools",
+                "unknown_tool",
+            )
 
 
 @pytest.mark.usefixtures("leaves_nothing")
-def test_an_unknown_group_of_core_tools_is_said_when_tool_search_is_made() -> None:
-    async def scenario() -> None:
-        async with Engine([make("a")], False) as engine:
-            with pytest.raises(ConfigError, match=r'tools.toolSearch.coreTools: unknown group "group:fss"'):
-                engine.tool_search({"coreTools": ["group:fss"]})
-
-    run(scenario)
+async def test_an_unknown_group_of_core_tools_is_said_when_tool_search_is_made() -> None:
+    async with Engine([make("a")], False) as engine:
+        with pytest.raises(ConfigError, match=r'tools.toolSearch.coreTools: unknown group "group:fss"'):
+            engine.tool_search({"coreTools": ["group:fss"]})

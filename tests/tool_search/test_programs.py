@@ -11,27 +11,22 @@ from codemode import Engine
 from codemode.executor import AfterToolCall, BeforeToolCall, Block, Rewrite
 from codemode.tool_search import Answer
 from codemode.tools import Tool
-from tests.e2e.mcp.harness import fast, servers
-from tests.harness.engine import Desk, run, until
+from tests.harness.engine import Desk
+from tests.harness.loops import until
+from tests.harness.mcp_servers import fast, servers
 from tests.harness.tool_search import Log, end_by
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
 
-def program(
+async def program(
     text: str, tools: tuple[Tool, ...] = (), config: dict[str, Any] | None = None, **options: Any
 ) -> Answer:
     """The answer to one program, in an engine of its own."""
-
-    async def scenario() -> Answer:
-        offered = tools or (Log().tool("ship"),)
-        async with Engine(
-            offered, {"maxOutputBytes": 2048}, settings={"warmWorkers": 1}, **options
-        ) as engine:
-            prepared = await engine.tool_search({"mode": "code", **(config or {})}).prepare()
-            return await prepared.call("tool_search_code", {"code": text})
-
-    return run(scenario)
+    offered = tools or (Log().tool("ship"),)
+    async with Engine(offered, {"maxOutputBytes": 2048}, settings={"warmWorkers": 1}, **options) as engine:
+        prepared = await engine.tool_search({"mode": "code", **(config or {})}).prepare()
+        return await prepared.call("tool_search_code", {"code": text})
 
 
 def failure(answer: Answer) -> tuple[str, str]:
@@ -39,9 +34,9 @@ def failure(answer: Answer) -> tuple[str, str]:
     return answer.error.code, answer.error.message
 
 
-def test_search_describe_and_call_work_and_the_value_is_what_is_returned() -> None:
+async def test_search_describe_and_call_work_and_the_value_is_what_is_returned() -> None:
     log = Log()
-    answer = program(
+    answer = await program(
         "const [hit] = await openclaw.tools.search('ship', { limit: 1 });\n"
         "const tool = await openclaw.tools.describe(hit.id);\n"
         "const result = await openclaw.tools.call(hit.id, { subject: 'x' });\n"
@@ -55,17 +50,17 @@ def test_search_describe_and_call_work_and_the_value_is_what_is_returned() -> No
     ]
 
 
-def test_tools_of_servers_are_found_and_called_like_all_others() -> None:
+async def test_tools_of_servers_are_found_and_called_like_all_others() -> None:
     text = (
         "const hits = await openclaw.tools.search('add numbers');\n"
         "const sum = await openclaw.tools.call('mcp:fast:add', { a: 40, b: 2 });\n"
         "return [hits.some((hit) => hit.id === 'mcp:fast:add'), sum.result];"
     )
-    assert program(text, mcp=servers(fast=fast())).value == [True, 42]
+    assert (await program(text, mcp=servers(fast=fast()))).value == [True, 42]
 
 
-def test_console_output_is_kept_in_order_with_its_level() -> None:
-    answer = program("console.log('a', 1); console.warn({ b: 2 }); console.error('c'); return 1")
+async def test_console_output_is_kept_in_order_with_its_level() -> None:
+    answer = await program("console.log('a', 1); console.warn({ b: 2 }); console.error('c'); return 1")
     assert answer.to_dict() == {
         "status": "completed",
         "value": 1,
@@ -77,8 +72,8 @@ def test_console_output_is_kept_in_order_with_its_level() -> None:
     }
 
 
-def test_positions_are_those_of_the_models_own_text() -> None:
-    code, text = failure(program("const a = 1;\n   null.x;"))
+async def test_positions_are_those_of_the_models_own_text() -> None:
+    code, text = failure(await program("const a = 1;\n   null.x;"))
     assert code == "guest_error"
     assert "(2:4)" in text
     assert "\n       null.x;\n" in text
@@ -96,8 +91,8 @@ def test_positions_are_those_of_the_models_own_text() -> None:
         ("return await openclaw.tools.call('ship', {})", "nested_tool_failed"),
     ],
 )
-def test_failures_have_the_codes_of_the_contract(text: str, code: str) -> None:
-    answer = program(text)
+async def test_failures_have_the_codes_of_the_contract(text: str, code: str) -> None:
+    answer = await program(text)
     assert failure(answer)[0] == code
     assert answer.to_envelope()["error"]["code"] == code
 
@@ -105,21 +100,21 @@ def test_failures_have_the_codes_of_the_contract(text: str, code: str) -> None:
 @pytest.mark.parametrize(
     "text", ["fetch('http://x')", "process.env", "require('fs')", "openclaw.fs", "globalThis.Deno.x"]
 )
-def test_there_is_nothing_outside_to_be_had(text: str) -> None:
-    answer = program(f"return {text} === undefined ? 'nothing' : 'something'")
+async def test_there_is_nothing_outside_to_be_had(text: str) -> None:
+    answer = await program(f"return {text} === undefined ? 'nothing' : 'something'")
     assert answer.status == "failed" or answer.value == "nothing"
 
 
-def test_openclaw_can_neither_be_replaced_nor_extended() -> None:
+async def test_openclaw_can_neither_be_replaced_nor_extended() -> None:
     text = """
     const tried = [() => { openclaw.tools.call = 1 }, () => { openclaw = 1 }, () => { openclaw.tools.x = 1 }];
     return tried.map((attempt) => { try { attempt(); return 'done' } catch (e) { return e.name } });"""
-    assert program(text).value == ["TypeError", "TypeError", "TypeError"]
+    assert (await program(text)).value == ["TypeError", "TypeError", "TypeError"]
 
 
 @pytest.mark.guarantee("one-shot-programs-keep-their-deadline")
-def test_an_endless_loop_ends_with_the_deadline() -> None:
-    code, text = failure(program("console.log('before'); for (;;);", config={"codeTimeoutMs": 200}))
+async def test_an_endless_loop_ends_with_the_deadline() -> None:
+    code, text = failure(await program("console.log('before'); for (;;);", config={"codeTimeoutMs": 200}))
     assert (code, "after 200 ms" in text) == ("timeout", True)
     assert "suspended" not in text
 
@@ -133,83 +128,75 @@ def test_an_endless_loop_ends_with_the_deadline() -> None:
         "await openclaw.tools.call('echo', { value: 1 }); await openclaw.tools.call('hold', { name: 'a' })",
     ],
 )
-def test_the_time_of_tools_counts_and_a_tool_that_takes_longer_is_cancelled_and_joined(text: str) -> None:
+async def test_the_time_of_tools_counts_and_a_tool_that_takes_longer_is_cancelled_and_joined(
+    text: str,
+) -> None:
     desk = Desk()
-    answer = program(text, desk.tools, {"codeTimeoutMs": 300})
+    answer = await program(text, desk.tools, {"codeTimeoutMs": 300})
     code, told = failure(answer)
     assert (code, "It was waiting for hold, which was cancelled." in told) == ("timeout", True)
     assert (desk.cancelled, desk.joined) == (["a"], ["a"])
 
 
 @pytest.mark.guarantee("one-shot-programs-keep-their-deadline")
-def test_what_the_program_does_after_its_tools_counts_too() -> None:
+async def test_what_the_program_does_after_its_tools_counts_too() -> None:
     text = "await openclaw.tools.call('ship', { subject: 'x' }); for (;;);"
-    assert failure(program(text, config={"codeTimeoutMs": 300}))[0] == "timeout"
+    assert failure(await program(text, config={"codeTimeoutMs": 300}))[0] == "timeout"
 
 
 @pytest.mark.guarantee("one-shot-programs-keep-their-deadline")
-def test_a_sleeping_program_is_ended_and_not_suspended() -> None:
-    async def scenario() -> Any:
-        async with Engine([Log().tool("ship")], False) as engine:
-            prepared = await engine.tool_search({"mode": "code", "codeTimeoutMs": 200}).prepare()
-            text = "await new Promise((done) => setTimeout(done, 60000))"
-            return await prepared.call("tool_search_code", {"code": text}), await engine.runs()
-
-    answer, suspended = run(scenario)
+async def test_a_sleeping_program_is_ended_and_not_suspended() -> None:
+    async with Engine([Log().tool("ship")], False) as engine:
+        prepared = await engine.tool_search({"mode": "code", "codeTimeoutMs": 200}).prepare()
+        text = "await new Promise((done) => setTimeout(done, 60000))"
+        answer = await prepared.call("tool_search_code", {"code": text})
+        suspended = await engine.runs()
     assert (failure(answer)[0], suspended) == ("timeout", [])
 
 
-def test_a_yield_goes_on_at_once() -> None:
-    assert program("await yield_control('later'); return 'on'").value == "on"
+async def test_a_yield_goes_on_at_once() -> None:
+    assert (await program("await yield_control('later'); return 'on'")).value == "on"
 
 
 @pytest.mark.guarantee("one-shot-calls-are-lazy")
-def test_a_program_that_fails_before_it_awaits_has_called_nothing() -> None:
+async def test_a_program_that_fails_before_it_awaits_has_called_nothing() -> None:
     log = Log()
     text = "openclaw.tools.call('ship', { subject: 'x' }); throw new Error('changed my mind')"
-    answer = program(text, (log.tool("ship"),), hooks=log)
+    answer = await program(text, (log.tool("ship"),), hooks=log)
     assert failure(answer)[0] == "guest_error"
     assert (log.ran, log.before) == ([], [])
 
 
-def test_calls_that_were_never_awaited_end_before_the_answer_and_their_failure_is_one() -> None:
+async def test_calls_that_were_never_awaited_end_before_the_answer_and_their_failure_is_one() -> None:
     log = Log()
-    done = program("openclaw.tools.call('ship', { subject: 'x' }); return 1", (log.tool("ship"),))
+    done = await program("openclaw.tools.call('ship', { subject: 'x' }); return 1", (log.tool("ship"),))
     assert (done.value, log.ran) == (1, [("ship", {"subject": "x"})])
-    assert failure(program("openclaw.tools.call('nope', {}); return 1"))[0] == "nested_tool_failed"
+    assert failure(await program("openclaw.tools.call('nope', {}); return 1"))[0] == "nested_tool_failed"
 
 
-def test_independent_calls_run_at_once() -> None:
+async def test_independent_calls_run_at_once() -> None:
     desk = Desk()
-
-    async def scenario() -> Any:
-        async with Engine(desk.tools, False) as engine:
-            prepared = await engine.tool_search({"mode": "code"}).prepare()
-            text = "return await Promise.all(['a', 'b'].map((name) => openclaw.tools.call('hold', { name })))"
-            running = asyncio.create_task(prepared.call("tool_search_code", {"code": text}))
-            await desk.asked("a", "b")
-            desk.answer("b")
-            desk.answer("a")
-            return (await running).value
-
-    assert run(scenario) == ["a", "b"]
+    async with Engine(desk.tools, False) as engine:
+        prepared = await engine.tool_search({"mode": "code"}).prepare()
+        text = "return await Promise.all(['a', 'b'].map((name) => openclaw.tools.call('hold', { name })))"
+        running = asyncio.create_task(prepared.call("tool_search_code", {"code": text}))
+        await desk.asked("a", "b")
+        desk.answer("b")
+        desk.answer("a")
+        assert (await running).value == ["a", "b"]
 
 
 @pytest.mark.parametrize("how", ["close", "abort_session", "cancel"])
-def test_a_program_ends_with_its_engine_session_or_caller_and_its_tools_with_it(how: str) -> None:
+async def test_a_program_ends_with_its_engine_session_or_caller_and_its_tools_with_it(how: str) -> None:
     desk = Desk()
-
-    async def scenario() -> Any:
-        engine = Engine(desk.tools, False)
-        await engine.start()
-        prepared = await engine.tool_search({"mode": "code"}).prepare(session="s1")
-        text = "return await openclaw.tools.call('hold', { name: 'a' })"
-        running = asyncio.create_task(prepared.call("tool_search_code", {"code": text}))
-        await desk.asked("a")
-        answer = await end_by(how, engine, running)
-        return answer, await prepared.call("tool_search_code", {"code": "return 1"})
-
-    answer, late = run(scenario)
+    engine = Engine(desk.tools, False)
+    await engine.start()
+    prepared = await engine.tool_search({"mode": "code"}).prepare(session="s1")
+    text = "return await openclaw.tools.call('hold', { name: 'a' })"
+    running = asyncio.create_task(prepared.call("tool_search_code", {"code": text}))
+    await desk.asked("a")
+    answer = await end_by(how, engine, running)
+    late = await prepared.call("tool_search_code", {"code": "return 1"})
     if how == "cancel":
         assert isinstance(answer, asyncio.CancelledError)
     else:
@@ -234,26 +221,23 @@ class Rule:
         self.ended.append((event.tool, event.tool_kind))
 
 
-def test_a_rule_of_the_host_sees_the_program_and_may_rewrite_or_block_it() -> None:
+async def test_a_rule_of_the_host_sees_the_program_and_may_rewrite_or_block_it() -> None:
     kind = ("tool_search_code", "tool_search_code")
     watching = Rule(None)
-    assert program("return 1", hooks=watching).value == 1
+    assert (await program("return 1", hooks=watching)).value == 1
     assert watching.seen == [(*kind, "javascript", "return 1")]
     assert watching.ended == [kind]
-    assert program("return 1", hooks=Rule(Rewrite({"code": "return 2"}))).value == 2
-    code, text = failure(program("return 1", hooks=Rule(Block("no programs"))))
+    assert (await program("return 1", hooks=Rule(Rewrite({"code": "return 2"})))).value == 2
+    code, text = failure(await program("return 1", hooks=Rule(Block("no programs"))))
     assert (code, text) == ("aborted", "A rule of the host blocked this program: no programs")
 
 
-def test_workers_are_not_started_for_modes_that_run_no_program() -> None:
-    async def scenario() -> Any:
-        async with Engine([Log().tool("ship")], False) as engine:
-            for mode in ("tools", "directory"):
-                prepared = await engine.tool_search({"mode": mode}).prepare()
-                await prepared.call("tool_call", {"id": "ship", "args": {"subject": "x"}})
-            none = engine.stats()["workers"]["spawned"]
-            await engine.tool_search({"mode": "code"}).prepare()
-            await until(lambda: engine.stats()["workers"]["spawned"] > 0)
-            return none
-
-    assert run(scenario) == 0
+async def test_workers_are_not_started_for_modes_that_run_no_program() -> None:
+    async with Engine([Log().tool("ship")], False) as engine:
+        for mode in ("tools", "directory"):
+            prepared = await engine.tool_search({"mode": mode}).prepare()
+            await prepared.call("tool_call", {"id": "ship", "args": {"subject": "x"}})
+        none = engine.stats()["workers"]["spawned"]
+        await engine.tool_search({"mode": "code"}).prepare()
+        await until(lambda: engine.stats()["workers"]["spawned"] > 0)
+        assert none == 0

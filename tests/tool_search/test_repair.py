@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from codemode import Engine
@@ -22,7 +22,6 @@ from codemode.tool_search.repair import (
     read_search,
 )
 from codemode.tools import Tool
-from tests.harness.engine import run
 from tests.harness.tool_samples import make, takes
 from tests.harness.tool_search import Log
 
@@ -186,7 +185,6 @@ KEYS = st.sampled_from(
 SENT = JSON | st.dictionaries(KEYS, JSON | st.sampled_from(["plain", "tricky", '{"subject":1}']), max_size=5)
 
 
-@settings(deadline=None)
 @given(sent=SENT)
 def test_whatever_is_sent_is_read_or_refused_and_nothing_else(sent: Any) -> None:
     readers: list[Callable[[object], object]] = [
@@ -204,27 +202,24 @@ def test_whatever_is_sent_is_read_or_refused_and_nothing_else(sent: Any) -> None
 
 @pytest.mark.usefixtures("leaves_nothing")
 @pytest.mark.guarantee("repairs-are-visible")
-def test_each_repair_is_in_the_answer_and_in_telemetry_and_the_tool_gets_the_right_call() -> None:
+async def test_each_repair_is_in_the_answer_and_in_telemetry_and_the_tool_gets_the_right_call() -> None:
     log = Log()
     sent: list[Any] = [
         {"id": "ship", "subject": "flat"},
         {"toolId": "ship", "args": '{"subject":"string"}'},
         {"name": "ship", "input": {"subject": "alias"}},
     ]
-
-    async def scenario() -> Any:
-        async with Engine([log.tool("ship")], False) as engine:
-            prepared = await engine.tool_search({"mode": "tools"}).prepare()
-            answers = [await prepared.call("tool_call", arguments) for arguments in sent]
-            program = await engine.tool_search({"mode": "code"}).prepare()
-            text = (
-                "const [hit] = await openclaw.tools.search('ship');\n"
-                "return await openclaw.tools.call(hit, { subject: 'entry' })"
-            )
-            ran = await program.call("tool_search_code", {"code": text})
-            return answers, (await prepared.telemetry()).repairs, ran, (await program.telemetry()).repairs
-
-    answers, told, ran, told_of_program = run(scenario)
+    async with Engine([log.tool("ship")], False) as engine:
+        prepared = await engine.tool_search({"mode": "tools"}).prepare()
+        answers = [await prepared.call("tool_call", arguments) for arguments in sent]
+        program = await engine.tool_search({"mode": "code"}).prepare()
+        text = (
+            "const [hit] = await openclaw.tools.search('ship');\n"
+            "return await openclaw.tools.call(hit, { subject: 'entry' })"
+        )
+        ran = await program.call("tool_search_code", {"code": text})
+        told = (await prepared.telemetry()).repairs
+        told_of_program = (await program.telemetry()).repairs
     assert [call["subject"] for _, call in log.ran] == ["flat", "string", "alias", "entry"]
     assert [answer.repairs for answer in answers] == [
         ("flattened",),
@@ -243,18 +238,14 @@ def test_each_repair_is_in_the_answer_and_in_telemetry_and_the_tool_gets_the_rig
 
 
 @pytest.mark.usefixtures("leaves_nothing")
-def test_arguments_that_no_repair_can_save_come_back_with_the_tools_parameters() -> None:
+async def test_arguments_that_no_repair_can_save_come_back_with_the_tools_parameters() -> None:
     log = Log()
-
-    async def scenario() -> Any:
-        async with Engine([log.tool("ship")], False) as engine:
-            prepared = await engine.tool_search({"mode": "tools"}).prepare()
-            wrong = await prepared.call("tool_call", {"id": "ship", "subjct": "x"})
-            unreadable = await prepared.call("tool_call", {"args": {}})
-            return wrong, unreadable
-
-    wrong, unreadable = run(scenario)
+    async with Engine([log.tool("ship")], False) as engine:
+        prepared = await engine.tool_search({"mode": "tools"}).prepare()
+        wrong = await prepared.call("tool_call", {"id": "ship", "subjct": "x"})
+        unreadable = await prepared.call("tool_call", {"args": {}})
     assert (wrong.code, wrong.repairs) == ("invalid_arguments", ("flattened",))
+    assert wrong.error is not None
     assert "subjct" in wrong.error.message
     assert "Parameters: { subject: string" in wrong.error.message
     assert unreadable.code == "invalid_arguments"

@@ -8,7 +8,6 @@ import pytest
 
 from codemode import Engine, ToolHints
 from codemode.tool_search import SearchTelemetry, comparison, comparison_report
-from tests.harness.engine import run
 from tests.harness.tool_search import Log
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
@@ -41,12 +40,10 @@ async def asked(engine: Engine) -> SearchTelemetry:
 
 
 @pytest.mark.guarantee("tool-search-is-compared")
-def test_calls_are_counted_by_kind_and_listed_by_id_and_source() -> None:
-    async def scenario() -> Any:
-        async with Engine(tools_of(Log()), False) as engine:
-            return await asked(engine), engine.stats()["totals"]
-
-    told, totals = run(scenario)
+async def test_calls_are_counted_by_kind_and_listed_by_id_and_source() -> None:
+    async with Engine(tools_of(Log()), False) as engine:
+        told = await asked(engine)
+        totals = engine.stats()["totals"]
     assert told.counts == {"search": 1, "describe": 1, "call": 6}
     assert told.failures == {"unknown_tool": 1, "invalid_arguments": 1}
     assert told.repairs == {"flattened": 1}
@@ -63,20 +60,16 @@ def test_calls_are_counted_by_kind_and_listed_by_id_and_source() -> None:
     assert totals["counts"] == {"search": 1, "describe": 1, "call": 7}  # the one that waited was begun twice
 
 
-def test_calls_of_a_program_are_told_one_by_one() -> None:
+async def test_calls_of_a_program_are_told_one_by_one() -> None:
     text = (
         "const [hit] = await openclaw.tools.search('ship'); await openclaw.tools.describe(hit.id);\n"
         "await openclaw.tools.call(hit.id, { subject: 'x' });\n"
         "await openclaw.tools.call('nope', {}).catch(() => 0); return 1"
     )
-
-    async def scenario() -> Any:
-        async with Engine(tools_of(Log()), False) as engine:
-            prepared = await engine.tool_search({"mode": "code"}).prepare()
-            await prepared.call("tool_search_code", {"code": text})
-            return await prepared.telemetry()
-
-    told = run(scenario)
+    async with Engine(tools_of(Log()), False) as engine:
+        prepared = await engine.tool_search({"mode": "code"}).prepare()
+        await prepared.call("tool_search_code", {"code": text})
+        told = await prepared.telemetry()
     assert told.counts == {"search": 1, "describe": 1, "call": 2, "program": 1}
     assert [(call.control, call.tool, call.status) for call in told.calls] == [
         ("tool_search_code", "plugin:acme:ship", "ok")
@@ -84,27 +77,22 @@ def test_calls_of_a_program_are_told_one_by_one() -> None:
     assert told.failures == {}
 
 
-def test_telemetry_holds_no_argument_and_no_result() -> None:
-    async def scenario() -> Any:
-        async with Engine([Log().tool("ship")], False) as engine:
-            prepared = await engine.tool_search({"mode": "tools"}).prepare()
-            await prepared.call("tool_search", {"query": "secret ship"})
-            await prepared.call("tool_call", {"id": "ship", "args": {"subject": "secret"}})
-            return (await prepared.telemetry()).to_dict()
-
-    told = run(scenario)
+async def test_telemetry_holds_no_argument_and_no_result() -> None:
+    async with Engine([Log().tool("ship")], False) as engine:
+        prepared = await engine.tool_search({"mode": "tools"}).prepare()
+        await prepared.call("tool_search", {"query": "secret ship"})
+        await prepared.call("tool_call", {"id": "ship", "args": {"subject": "secret"}})
+        told = (await prepared.telemetry()).to_dict()
     assert "secret" not in str(told)
     assert told["tokensSaved"] == told["direct"]["tokens"] - told["shown"]["tokens"]
 
 
 @pytest.mark.guarantee("tool-search-is-compared")
-def test_the_comparison_has_a_row_for_direct_exposure_and_one_for_each_run() -> None:
-    async def scenario() -> Any:
-        async with Engine(tools_of(Log()), False) as engine:
-            other = await (await engine.tool_search({"mode": "directory"}).prepare()).telemetry()
-            return await asked(engine), other
-
-    tools, directory = run(scenario)
+async def test_the_comparison_has_a_row_for_direct_exposure_and_one_for_each_run() -> None:
+    async with Engine(tools_of(Log()), False) as engine:
+        other = await (await engine.tool_search({"mode": "directory"}).prepare()).telemetry()
+        tools = await asked(engine)
+        directory = other
     direct, first, second = comparison(tools, directory)
     assert (direct["mode"], direct["tools"], direct["saved"]) == ("direct", 5, "0.0 %")
     assert (first["mode"], first["tools"], first["search"], first["call"], first["failed"]) == (

@@ -1,13 +1,11 @@
 """`as_tool`: the tools people already have."""
 
-import asyncio
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 
 from codemode.tools import CallContext, Tool, ToolDefinitionError, as_tool, as_tools, tool
+from tests.harness.processes import modules_after
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
@@ -21,11 +19,8 @@ async def later(**arguments: Any) -> Any:
     return arguments
 
 
-def run(made: Tool, **arguments: Any) -> Any:
-    async def call() -> Any:
-        return await made.run(arguments, CallContext(sender="ada"))
-
-    return asyncio.run(call())
+async def run(made: Tool, **arguments: Any) -> Any:
+    return await made.run(arguments, CallContext(sender="ada"))
 
 
 def test_a_tool_is_itself() -> None:
@@ -34,11 +29,11 @@ def test_a_tool_is_itself() -> None:
     assert as_tool(made) is made
 
 
-def test_a_plain_function_is_read_like_a_decorated_one() -> None:
+async def test_a_plain_function_is_read_like_a_decorated_one() -> None:
     made = as_tool(weather)
 
     assert (made.name, made.description) == ("weather", "Weather of a city.")
-    assert run(made, city="Rome") == {"city": "Rome", "sky": "clear"}
+    assert await run(made, city="Rome") == {"city": "Rome", "sky": "clear"}
 
 
 @pytest.mark.parametrize(
@@ -54,18 +49,18 @@ def test_a_plain_function_is_read_like_a_decorated_one() -> None:
     ],
     ids=["openai-chat", "openai-responses", "anthropic", "mcp"],
 )
-def test_a_providers_dict_with_its_callable_is_a_tool(declared: dict[str, Any]) -> None:
+async def test_a_providers_dict_with_its_callable_is_a_tool(declared: dict[str, Any]) -> None:
     for made in (as_tool(declared, run=weather), as_tool((declared, later))):
         assert (made.name, made.description, made.parameters) == ("get_weather", "Now.", SCHEMA)
-    assert run(as_tool(declared, run=weather), city="Rome")["city"] == "Rome"
-    assert run(as_tool((declared, later)), city="Rome") == {"city": "Rome"}
+    assert (await run(as_tool(declared, run=weather), city="Rome"))["city"] == "Rome"
+    assert await run(as_tool((declared, later)), city="Rome") == {"city": "Rome"}
 
 
-def test_the_callable_of_a_dict_may_ask_for_the_context() -> None:
+async def test_the_callable_of_a_dict_may_ask_for_the_context() -> None:
     async def who(city: str, context: CallContext) -> str:
         return f"{context.sender} in {city}"
 
-    assert run(as_tool({"name": "who", "input_schema": SCHEMA}, run=who), city="Rome") == "ada in Rome"
+    assert await run(as_tool({"name": "who", "input_schema": SCHEMA}, run=who), city="Rome") == "ada in Rome"
 
 
 def test_a_dict_without_its_callable_is_refused() -> None:
@@ -84,17 +79,11 @@ def test_many_keep_their_order() -> None:
 
 
 def test_adapting_imports_no_framework() -> None:
-    script = (
-        "import sys; from codemode.tools import as_tool; as_tool(lambda x: x);"
-        "names = ('pydantic', 'langchain_core', 'pydantic_ai', 'jsonschema_rs');"
-        "print([name for name in names if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-
-    assert done.stdout.strip() == "[]"
+    loaded = modules_after("from codemode.tools import as_tool; as_tool(lambda x: x)")
+    assert loaded & {"pydantic", "langchain_core", "pydantic_ai", "jsonschema_rs"} == set()
 
 
-def test_a_langchain_tool_is_a_tool() -> None:
+async def test_a_langchain_tool_is_a_tool() -> None:
     langchain = pytest.importorskip("langchain_core.tools", reason="langchain-core is not installed")
 
     @langchain.tool
@@ -106,10 +95,10 @@ def test_a_langchain_tool_is_a_tool() -> None:
 
     assert (made.name, made.description) == ("shout", "Says it loudly.")
     assert made.parameters["required"] == ["text"]
-    assert run(made, text="hi") == "HI"
+    assert await run(made, text="hi") == "HI"
 
 
-def test_a_pydantic_ai_tool_is_a_tool() -> None:
+async def test_a_pydantic_ai_tool_is_a_tool() -> None:
     pydantic_ai = pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed")
 
     async def shout(text: str) -> str:
@@ -119,7 +108,7 @@ def test_a_pydantic_ai_tool_is_a_tool() -> None:
     made = as_tool(pydantic_ai.Tool(shout, requires_approval=True))
 
     assert (made.name, made.description, made.hints.requires_approval) == ("shout", "Says it loudly.", True)
-    assert run(made, text="hi") == "HI"
+    assert await run(made, text="hi") == "HI"
 
 
 def test_a_pydantic_ai_tool_that_needs_a_run_context_is_refused() -> None:
@@ -133,7 +122,7 @@ def test_a_pydantic_ai_tool_that_needs_a_run_context_is_refused() -> None:
         as_tool(pydantic_ai.Tool(who, takes_ctx=True))
 
 
-def test_pydantic_models_go_in_and_come_out() -> None:
+async def test_pydantic_models_go_in_and_come_out() -> None:
     pydantic = pytest.importorskip("pydantic", reason="pydantic is not installed")
     model = pydantic.create_model("Order", item=(str, ...), count=(int, 1))
 
@@ -144,4 +133,4 @@ def test_pydantic_models_go_in_and_come_out() -> None:
     made = as_tool(double)
 
     assert made.parameters["properties"]["order"]["properties"]["count"]["type"] == "integer"
-    assert run(made, order={"item": "tea", "count": 2}).count == 4
+    assert (await run(made, order={"item": "tea", "count": 2})).count == 4

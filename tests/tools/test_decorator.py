@@ -1,6 +1,5 @@
 """`tool`: schemas from hints and docstrings, arguments in the function's own types, functions kept."""
 
-import asyncio
 import contextvars
 import dataclasses
 import threading
@@ -31,11 +30,8 @@ class Size(TypedDict):
     width: int
 
 
-def run(made: Tool, **arguments: Any) -> Any:
-    async def call() -> Any:
-        return await made.run(arguments, CallContext())
-
-    return asyncio.run(call())
+async def run(made: Tool, **arguments: Any) -> Any:
+    return await made.run(arguments, CallContext())
 
 
 async def nothing(arguments: dict[str, Any], context: CallContext) -> None:
@@ -123,25 +119,25 @@ def test_calling_the_decorated_function_is_calling_the_function() -> None:
     assert add(2) == 3
 
 
-def test_an_async_function_stays_awaitable() -> None:
+async def test_an_async_function_stays_awaitable() -> None:
     @tool(read_only=True)
     async def double(number: int) -> int:
         return 2 * number
 
-    assert asyncio.run(double(4)) == 8
+    assert await double(4) == 8
 
 
-def test_arguments_arrive_as_the_types_the_function_names() -> None:
+async def test_arguments_arrive_as_the_types_the_function_names() -> None:
     @tool
     def draw(point: Point, label: Label, size: Size, tags: set[str]) -> dict[str, Any]:
         return {"x": point.x, "text": label.text, "width": size["width"], "tags": sorted(tags)}
 
-    drawn = run(draw, point={"x": 3}, label={"text": "a"}, size={"width": 9}, tags=["b", "a"])
+    drawn = await run(draw, point={"x": 3}, label={"text": "a"}, size={"width": 9}, tags=["b", "a"])
 
     assert drawn == {"x": 3, "text": "a", "width": 9, "tags": ["a", "b"]}
 
 
-def test_a_value_of_the_wrong_type_is_refused_before_the_function_runs() -> None:
+async def test_a_value_of_the_wrong_type_is_refused_before_the_function_runs() -> None:
     calls: list[Point] = []
 
     @tool
@@ -149,7 +145,7 @@ def test_a_value_of_the_wrong_type_is_refused_before_the_function_runs() -> None
         calls.append(point)
 
     with pytest.raises(InvalidArguments, match='parameter "point": Expected `int`, got `str`'):
-        run(draw, point={"x": "three"})
+        await run(draw, point={"x": "three"})
     assert calls == []
 
 
@@ -161,7 +157,7 @@ def test_types_of_arguments_share_their_definitions() -> None:
     assert list(line.parameters["$defs"]) == ["Point"]
 
 
-def test_annotations_may_name_classes_of_the_enclosing_function() -> None:
+async def test_annotations_may_name_classes_of_the_enclosing_function() -> None:
     class Local(msgspec.Struct):
         name: str
 
@@ -169,55 +165,49 @@ def test_annotations_may_name_classes_of_the_enclosing_function() -> None:
     def greet(who: "Local") -> str:
         return who.name
 
-    assert run(greet, who={"name": "Ada"}) == "Ada"
+    assert await run(greet, who={"name": "Ada"}) == "Ada"
 
 
-def test_the_context_is_injected_and_not_in_the_schema() -> None:
+async def test_the_context_is_injected_and_not_in_the_schema() -> None:
     @tool
     async def who(context: CallContext, greeting: str = "hi") -> str:
         return f"{greeting} {context.sender}"
 
-    async def call() -> Any:
-        return await who.run({}, CallContext(sender="ada"))
-
     assert list(who.parameters["properties"]) == ["greeting"]
-    assert asyncio.run(call()) == "hi ada"
+    assert await who.run({}, CallContext(sender="ada")) == "hi ada"
 
 
-def test_a_sync_function_runs_in_another_thread_with_the_callers_context_variables() -> None:
+async def test_a_sync_function_runs_in_another_thread_with_the_callers_context_variables() -> None:
     @tool
     def look() -> list[str]:
         return [REQUEST_ID.get(), str(threading.get_ident())]
 
-    async def call() -> Any:
-        REQUEST_ID.set("r-7")
-        return await look.run({}, CallContext())
-
-    request_id, thread = asyncio.run(call())
+    REQUEST_ID.set("r-7")
+    request_id, thread = await look.run({}, CallContext())
 
     assert request_id == "r-7"
     assert thread != str(threading.get_ident())
 
 
-def test_keyword_parameters_accept_anything() -> None:
+async def test_keyword_parameters_accept_anything() -> None:
     @tool
     def collect(first: int, **rest: Any) -> dict[str, Any]:
         return {"first": first, **rest}
 
     assert collect.parameters["additionalProperties"] is True
-    assert run(collect, first=1, other=2) == {"first": 1, "other": 2}
+    assert await run(collect, first=1, other=2) == {"first": 1, "other": 2}
 
 
-def test_positional_only_parameters_work() -> None:
+async def test_positional_only_parameters_work() -> None:
     @tool
     def divide(left: int, right: int = 2, /) -> float:
         return left / right
 
-    assert run(divide, left=8) == 4
-    assert run(divide, left=8, right=4) == 2
+    assert await run(divide, left=8) == 4
+    assert await run(divide, left=8, right=4) == 2
 
 
-def test_a_sync_function_that_returns_an_awaitable_is_awaited() -> None:
+async def test_a_sync_function_that_returns_an_awaitable_is_awaited() -> None:
     async def later(value: int) -> int:
         return value
 
@@ -225,10 +215,10 @@ def test_a_sync_function_that_returns_an_awaitable_is_awaited() -> None:
     def start(value: int) -> Any:
         return later(value)
 
-    assert run(start, value=5) == 5
+    assert await run(start, value=5) == 5
 
 
-def test_partial_functions_and_callable_objects_are_tools() -> None:
+async def test_partial_functions_and_callable_objects_are_tools() -> None:
     class Greeter:
         async def __call__(self, name: str) -> str:
             return f"hello {name}"
@@ -236,8 +226,8 @@ def test_partial_functions_and_callable_objects_are_tools() -> None:
     def power(base: int, exponent: int) -> int:
         return base**exponent
 
-    assert run(tool(name="greet")(Greeter()), name="Ada") == "hello Ada"
-    assert run(tool(name="square")(partial(power, exponent=2)), base=5) == 25
+    assert await run(tool(name="greet")(Greeter()), name="Ada") == "hello Ada"
+    assert await run(tool(name="square")(partial(power, exponent=2)), base=5) == 25
 
 
 @pytest.mark.parametrize(

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 
 from codemode import ToolError, tool
 from codemode.trajectory.debug_log import note
 from tests.harness.engine import Desk, engine, failure_of, value_of, waiting
+from tests.harness.processes import python
 
 SECRET = "hunter2-hunter2"
 
@@ -55,15 +53,8 @@ async def host() -> None:
 
 
 def log_of(**variables: str) -> str:
-    kept = {name: value for name, value in os.environ.items() if name != "CODEMODE_DEBUG"}
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.trajectory.test_logging"],
-        env={**kept, "PYTHONPATH": os.pathsep.join(sys.path), "API_KEY": SECRET, **variables},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    given = {"API_KEY": SECRET, **variables}
+    done = python("-m", "tests.trajectory.test_logging", env=given, without="CODEMODE_DEBUG")
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     return done.stderr
 

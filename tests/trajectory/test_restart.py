@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,9 @@ import pytest
 
 from codemode import Engine
 from codemode.trajectory import Trajectory, load_trajectory
-from tests.harness.engine import Desk, engine, run, value_of, waiting
+from tests.harness.engine import Desk, engine, value_of, waiting
+from tests.harness.processes import python
+from tests.harness.trajectory import seen
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 SCOPE: dict[str, Any] = {"session": "s1", "agent": "a1"}
@@ -41,22 +42,9 @@ async def die_suspended(store: str) -> None:
 
 
 def left_behind(store: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.trajectory.test_restart", str(store)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = python("-m", "tests.trajectory.test_restart", store)
     assert done.stderr == ""
     return json.loads(done.stdout)
-
-
-async def seen(made: Engine, run_id: str) -> Trajectory:
-    found = await made.trajectory(run_id, **SCOPE)
-    assert found is not None
-    return found
 
 
 def outline(found: Trajectory) -> list[Any]:
@@ -67,102 +55,82 @@ BEFORE = ("exec", "waiting", "yield", [("echo", "ok", ""), ("hold", "pending", "
 
 
 @pytest.mark.guarantee("transcript-keeps-calls")
-def test_a_restarted_engine_shows_what_happened_before_and_goes_on_with_it(tmp_path: Path) -> None:
+async def test_a_restarted_engine_shows_what_happened_before_and_goes_on_with_it(tmp_path: Path) -> None:
     store = tmp_path / "runs.sqlite"
     run_id = left_behind(store)
+    desk = Desk()
+    async with engine(desk.tools, store=store) as made:
+        assert await made.trajectory(run_id, session="s2", agent="a1") is None
+        before = await seen(made, run_id, **SCOPE)
+        assert outline(before) == [BEFORE]
+        assert before.calls[0].tool_call_id == "call-1"
+        assert before.calls[0].suspended is not None
+        assert before == await seen(made, run_id, **SCOPE)
+        assert desk.started == []
+        session = await made.session_trajectory("s1", agent="a1")
+        assert session is not None
+        assert session.runs == (before,)
 
-    async def scenario() -> None:
-        desk = Desk()
-        async with engine(desk.tools, store=store) as made:
-            assert await made.trajectory(run_id, session="s2", agent="a1") is None
-            before = await seen(made, run_id)
-            assert outline(before) == [BEFORE]
-            assert before.calls[0].tool_call_id == "call-1"
-            assert before.calls[0].suspended is not None
-            assert before == await seen(made, run_id)
-            assert desk.started == []
-            session = await made.session_trajectory("s1", agent="a1")
-            assert session is not None
-            assert session.runs == (before,)
-
-            assert value_of(await made.wait(run_id, **SCOPE)) == "interrupted"
-            after = await seen(made, run_id)
-            assert outline(after) == [
-                ("exec", "waiting", "yield", [("echo", "ok", ""), ("hold", "error", "interrupted")]),
-                ("wait", "completed", "", [("echo", "ok", "")]),
-            ]
-            assert after.started_at_ms == before.started_at_ms
-            assert after.calls[0].started_at_ms == before.calls[0].started_at_ms
-            after.save(tmp_path / "run.json")
-            assert load_trajectory(tmp_path / "run.json") == after
-
-    run(scenario)
+        assert value_of(await made.wait(run_id, **SCOPE)) == "interrupted"
+        after = await seen(made, run_id, **SCOPE)
+        assert outline(after) == [
+            ("exec", "waiting", "yield", [("echo", "ok", ""), ("hold", "error", "interrupted")]),
+            ("wait", "completed", "", [("echo", "ok", "")]),
+        ]
+        assert after.started_at_ms == before.started_at_ms
+        assert after.calls[0].started_at_ms == before.calls[0].started_at_ms
+        after.save(tmp_path / "run.json")
+        assert load_trajectory(tmp_path / "run.json") == after
 
 
-def test_looking_at_a_run_does_not_stand_in_the_way_of_its_wait(tmp_path: Path) -> None:
+async def test_looking_at_a_run_does_not_stand_in_the_way_of_its_wait(tmp_path: Path) -> None:
     store = tmp_path / "runs.sqlite"
     run_id = left_behind(store)
-
-    async def scenario() -> None:
-        async with engine(Desk().tools, store=store) as made:
-            looking = [asyncio.create_task(made.trajectory(run_id, **SCOPE)) for _ in range(3)]
-            waits = asyncio.create_task(made.wait(run_id, **SCOPE))
-            looking += [asyncio.create_task(made.trajectory(run_id, **SCOPE)) for _ in range(3)]
-            assert value_of(await waits) == "interrupted"
-            assert None not in await asyncio.gather(*looking)
-            assert len((await seen(made, run_id)).calls) == 2
-
-    run(scenario)
+    async with engine(Desk().tools, store=store) as made:
+        looking = [asyncio.create_task(made.trajectory(run_id, **SCOPE)) for _ in range(3)]
+        waits = asyncio.create_task(made.wait(run_id, **SCOPE))
+        looking += [asyncio.create_task(made.trajectory(run_id, **SCOPE)) for _ in range(3)]
+        assert value_of(await waits) == "interrupted"
+        assert None not in await asyncio.gather(*looking)
+        assert len((await seen(made, run_id, **SCOPE)).calls) == 2
 
 
-def test_a_run_of_another_living_engine_is_seen_as_it_was_last_suspended_and_goes_on_there(
+async def test_a_run_of_another_living_engine_is_seen_as_it_was_last_suspended_and_goes_on_there(
     tmp_path: Path,
 ) -> None:
     store = tmp_path / "runs.sqlite"
-
-    async def scenario() -> None:
-        async with engine(store=store) as owner, engine(store=store) as onlooker:
-            program = "text('one'); await yield_control(); text('two'); return 'done'"
-            result = waiting(await owner.exec(program, **SCOPE))
-            found = await seen(onlooker, result.run_id)
-            assert (found.status, [call.name for call in found.calls]) == ("waiting", ["exec"])
-            assert await onlooker.trajectory(result.run_id, session="s2", agent="a1") is None
-            assert value_of(await owner.wait(result.run_id, **SCOPE)) == "done"
-
-    run(scenario)
+    async with engine(store=store) as owner, engine(store=store) as onlooker:
+        program = "text('one'); await yield_control(); text('two'); return 'done'"
+        result = waiting(await owner.exec(program, **SCOPE))
+        found = await seen(onlooker, result.run_id, **SCOPE)
+        assert (found.status, [call.name for call in found.calls]) == ("waiting", ["exec"])
+        assert await onlooker.trajectory(result.run_id, session="s2", agent="a1") is None
+        assert value_of(await owner.wait(result.run_id, **SCOPE)) == "done"
 
 
-def test_whoever_looks_and_gives_up_leaves_the_run_as_it_was(tmp_path: Path) -> None:
+async def test_whoever_looks_and_gives_up_leaves_the_run_as_it_was(tmp_path: Path) -> None:
     store = tmp_path / "runs.sqlite"
     run_id = left_behind(store)
-
-    async def scenario() -> None:
-        for turns in range(6):
-            async with engine(Desk().tools, store=store) as made:
-                looking = asyncio.create_task(made.trajectory(run_id, **SCOPE))
-                for _ in range(turns):
-                    await asyncio.sleep(0)
-                looking.cancel()
+    for turns in range(6):
         async with engine(Desk().tools, store=store) as made:
-            assert outline(await seen(made, run_id)) == [BEFORE]
-            assert value_of(await made.wait(run_id, **SCOPE)) == "interrupted"
+            looking = asyncio.create_task(made.trajectory(run_id, **SCOPE))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            looking.cancel()
+    async with engine(Desk().tools, store=store) as made:
+        assert outline(await seen(made, run_id, **SCOPE)) == [BEFORE]
+        assert value_of(await made.wait(run_id, **SCOPE)) == "interrupted"
 
-    run(scenario)
 
-
-def test_a_run_that_ended_in_the_store_after_it_was_looked_at_is_seen_as_ended(tmp_path: Path) -> None:
+async def test_a_run_that_ended_in_the_store_after_it_was_looked_at_is_seen_as_ended(tmp_path: Path) -> None:
     store = tmp_path / "runs.sqlite"
     run_id = left_behind(store)
-
-    async def scenario() -> None:
-        async with engine(Desk().tools, store=store) as made:
-            assert (await seen(made, run_id)).status == "waiting"
-            assert await made.abort(run_id, **SCOPE)
-            found = await seen(made, run_id)
-            assert (found.status, found.code) == ("aborted", "aborted")
-            assert [nested.status for nested in found.calls[0].calls] == ["ok", "aborted"]
-
-    run(scenario)
+    async with engine(Desk().tools, store=store) as made:
+        assert (await seen(made, run_id, **SCOPE)).status == "waiting"
+        assert await made.abort(run_id, **SCOPE)
+        found = await seen(made, run_id, **SCOPE)
+        assert (found.status, found.code) == ("aborted", "aborted")
+        assert [nested.status for nested in found.calls[0].calls] == ["ok", "aborted"]
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import pytest
 
 from codemode import CallContext, tool
 from codemode.contract.events import CallUpdated
-from tests.harness.engine import engine, run, value_of
+from tests.harness.engine import engine, value_of
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -42,27 +42,21 @@ async def updates_of(program: str, **options: Any) -> list[tuple[str, Any]]:
         ]
 
 
-def test_updates_come_between_the_start_and_the_end_of_their_call() -> None:
-    async def scenario() -> None:
-        assert await updates_of("return await tools.upload({ parts: 3 })") == [
-            ("started", None),
-            ("call_started", None),
-            ("call_update", {"part": 0}),
-            ("call_update", {"part": 1}),
-            ("call_update", {"part": 2}),
-            ("call_finished", None),
-            ("finished", None),
-        ]
-
-    run(scenario)
+async def test_updates_come_between_the_start_and_the_end_of_their_call() -> None:
+    assert await updates_of("return await tools.upload({ parts: 3 })") == [
+        ("started", None),
+        ("call_started", None),
+        ("call_update", {"part": 0}),
+        ("call_update", {"part": 1}),
+        ("call_update", {"part": 2}),
+        ("call_finished", None),
+        ("finished", None),
+    ]
 
 
-def test_an_update_from_a_thread_arrives_and_one_that_is_no_json_does_not() -> None:
-    async def scenario() -> None:
-        found = await updates_of("return await tools.count()")
-        assert [progress for kind, progress in found if kind == "call_update"] == ["half way"]
-
-    run(scenario)
+async def test_an_update_from_a_thread_arrives_and_one_that_is_no_json_does_not() -> None:
+    found = await updates_of("return await tools.count()")
+    assert [progress for kind, progress in found if kind == "call_update"] == ["half way"]
 
 
 def test_an_update_names_its_call() -> None:

@@ -10,8 +10,9 @@ import os
 import sys
 
 from codemode.workers.supervisor import Supervisor, SupervisorSettings
-from tests.conftest import descendants
-from tests.harness.workers import start, until
+from tests.harness.leftovers import descendants
+from tests.harness.loops import until
+from tests.harness.workers import start
 
 
 async def main(ending: str) -> None:

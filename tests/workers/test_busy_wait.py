@@ -13,7 +13,8 @@ from codemode_runtime import wire
 from codemode_runtime.shapes import Settlement
 
 from codemode.workers.busy_wait import BusyWait, Processors
-from tests.harness.workers import calls_in, run, start, supervisor, until, value_of
+from tests.harness.loops import until
+from tests.harness.workers import calls_in, start, supervisor, value_of
 
 pytestmark = [
     pytest.mark.usefixtures("leaves_nothing"),
@@ -62,161 +63,128 @@ async def known() -> Processors:
     return processors
 
 
-def test_a_process_is_woken_on_another_processor_and_gets_its_own_back() -> None:
-    async def scenario() -> None:
-        processors = await known()
-        with sleeper() as pid:
-            before, during = os.sched_getaffinity(pid), set[int]()
-            assert processors.wake_elsewhere(pid, lambda: during.update(os.sched_getaffinity(pid)))
-            assert during < before
-            assert len(during) == len(before) - 1
-            # once more before the loop has given them back
-            assert processors.wake_elsewhere(pid, lambda: None)
-            await until(lambda: os.sched_getaffinity(pid) == before)
-
-    run(scenario)
+async def test_a_process_is_woken_on_another_processor_and_gets_its_own_back() -> None:
+    processors = await known()
+    with sleeper() as pid:
+        before, during = os.sched_getaffinity(pid), set[int]()
+        assert processors.wake_elsewhere(pid, lambda: during.update(os.sched_getaffinity(pid)))
+        assert during < before
+        assert len(during) == len(before) - 1
+        # once more before the loop has given them back
+        assert processors.wake_elsewhere(pid, lambda: None)
+        await until(lambda: os.sched_getaffinity(pid) == before)
 
 
-def test_a_process_that_may_only_run_here_is_woken_here() -> None:
-    async def scenario() -> None:
-        processors = await known()
-        with sleeper() as pid:
-            woken: list[int] = []
-            alone = min(os.sched_getaffinity(0))
-            os.sched_setaffinity(pid, {alone})
-            everywhere = os.sched_getaffinity(0)
-            os.sched_setaffinity(0, {alone})
-            try:
-                assert not processors.wake_elsewhere(pid, lambda: woken.append(pid))
-            finally:
-                os.sched_setaffinity(0, everywhere)
-            assert woken == [pid]
-            assert os.sched_getaffinity(pid) == {alone}
-
-    run(scenario)
+async def test_a_process_that_may_only_run_here_is_woken_here() -> None:
+    processors = await known()
+    with sleeper() as pid:
+        woken: list[int] = []
+        alone = min(os.sched_getaffinity(0))
+        os.sched_setaffinity(pid, {alone})
+        everywhere = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {alone})
+        try:
+            assert not processors.wake_elsewhere(pid, lambda: woken.append(pid))
+        finally:
+            os.sched_setaffinity(0, everywhere)
+        assert woken == [pid]
+        assert os.sched_getaffinity(pid) == {alone}
 
 
-def test_what_was_to_be_sent_to_a_process_that_is_gone_is_sent_all_the_same() -> None:
-    async def scenario() -> None:
-        processors = await known()
+async def test_what_was_to_be_sent_to_a_process_that_is_gone_is_sent_all_the_same() -> None:
+    processors = await known()
+    busy = BusyWait(processors)
+    assert not Asked().begin(busy, gone())
+    busy.end()
+    assert processors.are_known  # it says nothing of other processes
+
+
+async def test_the_first_answer_of_a_leg_is_looked_for_and_not_for_ever() -> None:
+    processors = await known()
+    with sleeper() as pid:
         busy = BusyWait(processors)
-        assert not Asked().begin(busy, gone())
+        assert Asked().begin(busy, pid)
+        await until(lambda: not busy.should_spin)
         busy.end()
-        assert processors.are_known  # it says nothing of other processes
-
-    run(scenario)
 
 
-def test_the_first_answer_of_a_leg_is_looked_for_and_not_for_ever() -> None:
-    async def scenario() -> None:
-        processors = await known()
-        with sleeper() as pid:
-            busy = BusyWait(processors)
-            assert Asked().begin(busy, pid)
-            await until(lambda: not busy.should_spin)
-            busy.end()
-
-    run(scenario)
+async def test_an_answer_that_is_there_is_not_looked_for() -> None:
+    processors = await known()
+    with sleeper() as pid:
+        busy = BusyWait(processors)
+        assert Asked().begin(busy, pid)
+        busy.end()
+        assert not busy.should_spin
 
 
-def test_an_answer_that_is_there_is_not_looked_for() -> None:
-    async def scenario() -> None:
-        processors = await known()
-        with sleeper() as pid:
-            busy = BusyWait(processors)
-            assert Asked().begin(busy, pid)
-            busy.end()
-            assert not busy.should_spin
-
-    run(scenario)
-
-
-def test_while_another_guest_computes_nobody_looks() -> None:
-    async def scenario() -> None:
-        processors = await known()
-        with sleeper() as pid:
-            other, busy, woken = BusyWait(processors), BusyWait(processors), Asked()
-            assert Asked().begin(other, pid)
-            assert not Asked().begin(busy, pid)
-            busy.wake(woken.send, pid)
-            assert not woken.sent
-            other.end()
-            busy.end()
-            assert Asked().begin(busy, pid)
-            busy.end()
-
-    run(scenario)
+async def test_while_another_guest_computes_nobody_looks() -> None:
+    processors = await known()
+    with sleeper() as pid:
+        other, busy, woken = BusyWait(processors), BusyWait(processors), Asked()
+        assert Asked().begin(other, pid)
+        assert not Asked().begin(busy, pid)
+        busy.wake(woken.send, pid)
+        assert not woken.sent
+        other.end()
+        busy.end()
+        assert Asked().begin(busy, pid)
+        busy.end()
 
 
-def test_a_worker_whose_last_answer_was_slow_is_not_looked_at() -> None:
-    async def scenario() -> None:
-        processors = await known()
-        with sleeper() as pid:
-            busy = BusyWait(processors)
-            assert Asked().begin(busy, pid)
-            await until(lambda: not busy.should_spin)
-            busy.end()
-            assert not Asked().begin(busy, pid, opens=False)
-            busy.end()
-
-    run(scenario)
+async def test_a_worker_whose_last_answer_was_slow_is_not_looked_at() -> None:
+    processors = await known()
+    with sleeper() as pid:
+        busy = BusyWait(processors)
+        assert Asked().begin(busy, pid)
+        await until(lambda: not busy.should_spin)
+        busy.end()
+        assert not Asked().begin(busy, pid, opens=False)
+        busy.end()
 
 
-def test_where_nothing_tells_the_processors_everybody_sleeps() -> None:
-    async def scenario() -> None:
-        with sleeper() as pid:
-            asked = Asked()
-            busy = BusyWait(Processors())
-            busy.wake(asked.send, pid)
-            assert not asked.sent
-            assert not asked.begin(busy, pid)
-            busy.end()
-
-    run(scenario)
+async def test_where_nothing_tells_the_processors_everybody_sleeps() -> None:
+    with sleeper() as pid:
+        asked = Asked()
+        busy = BusyWait(Processors())
+        busy.wake(asked.send, pid)
+        assert not asked.sent
+        assert not asked.begin(busy, pid)
+        busy.end()
 
 
-def test_a_worker_that_made_many_quick_calls_may_run_everywhere_again() -> None:
-    async def scenario() -> None:
-        async with supervisor(worker_reuse=2) as found:
-            with await found.lease() as worker:
-                await until(lambda: worker.pid)
-                assert worker.pid is not None
-                program = "let n = 0; for (let i = 0; i < 300; i++) n += await tools.call('x'); return n"
-                outcome = await start(worker, program)
-                while isinstance(outcome, wire.Idle):
-                    outcome = await worker.deliver([Settlement(call.id, b"2") for call in calls_in(outcome)])
-                assert isinstance(outcome, wire.Done)
-                assert bytes(outcome.result.value) == b"600"
-                await until(lambda: os.sched_getaffinity(worker.pid or 0) == os.sched_getaffinity(0))
-
-    run(scenario)
+async def test_a_worker_that_made_many_quick_calls_may_run_everywhere_again() -> None:
+    async with supervisor(worker_reuse=2) as found:
+        with await found.lease() as worker:
+            await until(lambda: worker.pid)
+            assert worker.pid is not None
+            program = "let n = 0; for (let i = 0; i < 300; i++) n += await tools.call('x'); return n"
+            outcome = await start(worker, program)
+            while isinstance(outcome, wire.Idle):
+                outcome = await worker.deliver([Settlement(call.id, b"2") for call in calls_in(outcome)])
+            assert isinstance(outcome, wire.Done)
+            assert bytes(outcome.result.value) == b"600"
+            await until(lambda: os.sched_getaffinity(worker.pid or 0) == os.sched_getaffinity(0))
 
 
 @pytest.mark.parametrize("times", [1, 2, 50])
-def test_a_worker_told_to_attend_does_what_it_is_asked_and_what_comes_after(times: int) -> None:
-    async def scenario() -> None:
-        async with supervisor(worker_reuse=3) as found:
-            for _ in range(2):
-                with await found.lease() as worker:
-                    await until(lambda worker=worker: worker.pid)
-                    for _ in range(times):
-                        worker.attend()
-                    outcome = await start(worker, "return [await tools.call('x')]")
-                    (call,) = calls_in(outcome)
-                    outcome = await worker.deliver([Settlement(call.id, b"7")])
-                    assert isinstance(outcome, wire.Done)
-                    assert bytes(outcome.result.value) == b"[7]"
-
-    run(scenario)
-
-
-def test_a_worker_told_to_attend_in_vain_is_as_good_as_before() -> None:
-    async def scenario() -> None:
-        async with supervisor(worker_reuse=3) as found:
-            for _ in range(2):
-                with await found.lease() as worker:
+async def test_a_worker_told_to_attend_does_what_it_is_asked_and_what_comes_after(times: int) -> None:
+    async with supervisor(worker_reuse=3) as found:
+        for _ in range(2):
+            with await found.lease() as worker:
+                await until(lambda worker=worker: worker.pid)
+                for _ in range(times):
                     worker.attend()
-            assert await value_of(found, "return 6 * 7") == 42
-            assert found.stats().killed == 0
+                outcome = await start(worker, "return [await tools.call('x')]")
+                (call,) = calls_in(outcome)
+                outcome = await worker.deliver([Settlement(call.id, b"7")])
+                assert isinstance(outcome, wire.Done)
+                assert bytes(outcome.result.value) == b"[7]"
 
-    run(scenario)
+
+async def test_a_worker_told_to_attend_in_vain_is_as_good_as_before() -> None:
+    async with supervisor(worker_reuse=3) as found:
+        for _ in range(2):
+            with await found.lease() as worker:
+                worker.attend()
+        assert await value_of(found, "return 6 * 7") == 42
+        assert found.stats().killed == 0

@@ -13,7 +13,6 @@ from msgspec import Raw
 from codemode.workers.busy_wait import Processors
 from codemode.workers.errors import SupervisorError, WorkerLost
 from codemode.workers.worker import Worker
-from tests.harness.engine import run
 
 
 class Owner:
@@ -56,23 +55,23 @@ async def outcome_of(last_words: bytes) -> wire.Outcome | SupervisorError:
         assert owner.exited == [0]
 
 
-def test_the_answer_of_a_worker_that_ended_at_once_is_not_lost() -> None:
+async def test_the_answer_of_a_worker_that_ended_at_once_is_not_lost() -> None:
     said = wire.Interrupted(Raw(b'[{"type":"text","text":"so far"}]'), wire.Spent(), exact_positions=True)
-    outcome = run(lambda: outcome_of(encode_frame(wire.encode(said))))
+    outcome = await outcome_of(encode_frame(wire.encode(said)))
     assert isinstance(outcome, wire.Interrupted)
     assert outcome.messages == (wire.Text("so far"),)
 
 
-def test_half_an_answer_is_none() -> None:
+async def test_half_an_answer_is_none() -> None:
     said = wire.Interrupted(Raw(b"[]"), wire.Spent(), exact_positions=True)
-    outcome = run(lambda: outcome_of(encode_frame(wire.encode(said))[:-1]))
+    outcome = await outcome_of(encode_frame(wire.encode(said))[:-1])
     assert isinstance(outcome, WorkerLost)
 
 
-def test_a_worker_that_sends_more_output_than_its_program_may_make_is_not_believed() -> None:
+async def test_a_worker_that_sends_more_output_than_its_program_may_make_is_not_believed() -> None:
     allowed = Limits().output_bytes
     for size, kind in ((allowed, wire.Idle), (3 * allowed, SupervisorError)):
         sent = Raw(b'[{"type":"text","text":"%s"}]' % (b"x" * size))
         said = wire.Idle(sent, wire.Spent(), True, False, 1, 0, 0)
-        outcome = run(lambda said=said: outcome_of(encode_frame(wire.encode(said))))
+        outcome = await outcome_of(encode_frame(wire.encode(said)))
         assert isinstance(outcome, kind)

@@ -8,7 +8,8 @@ import pytest
 
 from codemode.workers.errors import QueueFull
 from codemode.workers.fair_queue import FairQueue
-from tests.harness.workers import run, supervisor, until, value_of
+from tests.harness.loops import until
+from tests.harness.workers import supervisor, value_of
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -32,86 +33,68 @@ def test_one_that_gives_up_does_not_cost_its_session_a_turn() -> None:
     assert [queue.pop() for _ in range(len(queue))] == ["a2"]
 
 
-def test_a_session_with_many_legs_does_not_starve_another() -> None:
-    async def scenario() -> None:
-        order: list[str] = []
-        async with supervisor(max_workers=1) as found:
+async def test_a_session_with_many_legs_does_not_starve_another() -> None:
+    order: list[str] = []
+    async with supervisor(max_workers=1) as found:
 
-            async def leg(session: str) -> None:
-                with await found.lease(session=session):
-                    order.append(session)
+        async def leg(session: str) -> None:
+            with await found.lease(session=session):
+                order.append(session)
 
-            with await found.lease():
-                greedy = [asyncio.create_task(leg("greedy")) for _ in range(5)]
-                await until(lambda: found.stats().queued == 5)
-                modest = asyncio.create_task(leg("modest"))
-                await until(lambda: found.stats().queued == 6)
-            await asyncio.gather(*greedy, modest)
-        assert order == ["greedy", "modest", "greedy", "greedy", "greedy", "greedy"]
-
-    run(scenario)
+        with await found.lease():
+            greedy = [asyncio.create_task(leg("greedy")) for _ in range(5)]
+            await until(lambda: found.stats().queued == 5)
+            modest = asyncio.create_task(leg("modest"))
+            await until(lambda: found.stats().queued == 6)
+        await asyncio.gather(*greedy, modest)
+    assert order == ["greedy", "modest", "greedy", "greedy", "greedy", "greedy"]
 
 
-def test_a_full_queue_refuses_at_once_and_clearly() -> None:
-    async def scenario() -> None:
-        async with supervisor(max_workers=1, queue_limit=2) as found:
-            with await found.lease():
-                waiting = [asyncio.create_task(found.lease()) for _ in range(2)]
-                await until(lambda: found.stats().queued == 2)
-                with pytest.raises(QueueFull, match="2 runs are already waiting") as full:
-                    await found.lease()
-                assert full.value.code == "runtime_unavailable"
-                for task in waiting:
-                    task.cancel()
-                await asyncio.gather(*waiting, return_exceptions=True)
-
-    run(scenario)
+async def test_a_full_queue_refuses_at_once_and_clearly() -> None:
+    async with supervisor(max_workers=1, queue_limit=2) as found:
+        with await found.lease():
+            waiting = [asyncio.create_task(found.lease()) for _ in range(2)]
+            await until(lambda: found.stats().queued == 2)
+            with pytest.raises(QueueFull, match="2 runs are already waiting") as full:
+                await found.lease()
+            assert full.value.code == "runtime_unavailable"
+            for task in waiting:
+                task.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
 
 
-def test_two_hundred_runs_at_once_finish_or_are_refused() -> None:
-    async def scenario() -> None:
-        async with supervisor(max_workers=4, queue_limit=150) as found:
+async def test_two_hundred_runs_at_once_finish_or_are_refused() -> None:
+    async with supervisor(max_workers=4, queue_limit=150) as found:
 
-            async def leg(number: int) -> int | None:
-                try:
-                    return await value_of(found, f"return {number}")
-                except QueueFull:
-                    return None
+        async def leg(number: int) -> int | None:
+            try:
+                return await value_of(found, f"return {number}")
+            except QueueFull:
+                return None
 
-            results = await asyncio.gather(*(leg(number) for number in range(200)))
-            assert results == [*range(154), *[None] * 46]
-            assert found.stats().crashed == 0
-
-    run(scenario)
+        results = await asyncio.gather(*(leg(number) for number in range(200)))
+        assert results == [*range(154), *[None] * 46]
+        assert found.stats().crashed == 0
 
 
-def test_warm_workers_are_replaced_after_a_lease() -> None:
-    async def scenario() -> None:
-        async with supervisor(warm=2) as found:
+async def test_warm_workers_are_replaced_after_a_lease() -> None:
+    async with supervisor(warm=2) as found:
+        await until(lambda: found.stats().warm == 2)
+        with await found.lease():
+            assert found.stats().warm == 1
             await until(lambda: found.stats().warm == 2)
-            with await found.lease():
-                assert found.stats().warm == 1
-                await until(lambda: found.stats().warm == 2)
-
-    run(scenario)
 
 
-def test_an_idle_pool_shrinks_and_grows_again_with_use() -> None:
-    async def scenario() -> None:
-        async with supervisor(warm=3, idle_warm=1, idle_seconds=1.0) as found:
-            assert await value_of(found, "return 1") == 1
-            await until(lambda: found.stats().warm == 1 and found.stats().starting == 0)
-            assert await value_of(found, "return 2") == 2
-            await until(lambda: found.stats().warm >= 2)
-
-    run(scenario)
+async def test_an_idle_pool_shrinks_and_grows_again_with_use() -> None:
+    async with supervisor(warm=3, idle_warm=1, idle_seconds=1.0) as found:
+        assert await value_of(found, "return 1") == 1
+        await until(lambda: found.stats().warm == 1 and found.stats().starting == 0)
+        assert await value_of(found, "return 2") == 2
+        await until(lambda: found.stats().warm >= 2)
 
 
-def test_the_state_can_be_read_at_a_glance() -> None:
-    async def scenario() -> None:
-        async with supervisor(warm=1) as found:
-            with await found.lease():
-                await until(lambda: found.stats().warm == 1)
-                assert repr(found) == "<Supervisor 1 busy, 1 warm, 0 starting, 0 queued, 1 zygotes>"
-
-    run(scenario)
+async def test_the_state_can_be_read_at_a_glance() -> None:
+    async with supervisor(warm=1) as found:
+        with await found.lease():
+            await until(lambda: found.stats().warm == 1)
+            assert repr(found) == "<Supervisor 1 busy, 1 warm, 0 starting, 0 queued, 1 zygotes>"

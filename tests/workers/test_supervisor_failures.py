@@ -14,50 +14,45 @@ from codemode_runtime.zygote_wire import Setup
 
 from codemode.workers.errors import ProtocolViolation, RuntimeUnavailable, WorkerLost
 from codemode.workers.zygote import Zygote
-from tests.conftest import ends
+from tests.harness.leftovers import ends
+from tests.harness.loops import until
 from tests.harness.tool_search import damage_runtime
-from tests.harness.workers import ROGUE, answers, run, start, supervisor, until, value_of
+from tests.harness.workers import ROGUE, answers, start, supervisor, value_of
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGABRT, signal.SIGTERM])
-def test_a_worker_ended_by_a_signal_mid_run_fails_that_run_and_the_next_one_works(
+async def test_a_worker_ended_by_a_signal_mid_run_fails_that_run_and_the_next_one_works(
     number: signal.Signals,
 ) -> None:
-    async def scenario() -> None:
-        async with supervisor() as found:
-            with await found.lease() as worker:
-                outcome = await start(worker, "await tools.call('x'); for (;;);")
-                await until(lambda: worker.pid)
-                assert worker.pid is not None
-                delivery = asyncio.create_task(worker.deliver(answers(outcome)))
-                await asyncio.sleep(0)
-                os.kill(worker.pid, number)
-                with pytest.raises(WorkerLost, match=number.name) as lost:
-                    await delivery
-                assert lost.value.status == -number
-                assert lost.value.code == "internal_error"
-            assert await value_of(found, "return 1") == 1
-            assert found.stats().crashed == 1
-
-    run(scenario)
+    async with supervisor() as found:
+        with await found.lease() as worker:
+            outcome = await start(worker, "await tools.call('x'); for (;;);")
+            await until(lambda: worker.pid)
+            assert worker.pid is not None
+            delivery = asyncio.create_task(worker.deliver(answers(outcome)))
+            await asyncio.sleep(0)
+            os.kill(worker.pid, number)
+            with pytest.raises(WorkerLost, match=number.name) as lost:
+                await delivery
+            assert lost.value.status == -number
+            assert lost.value.code == "internal_error"
+        assert await value_of(found, "return 1") == 1
+        assert found.stats().crashed == 1
 
 
-def test_warm_workers_that_were_killed_a_moment_ago_are_not_given_to_a_run() -> None:
-    async def scenario() -> None:
-        async with supervisor(warm=2) as found:
-            (pool,) = found._pools.values()  # pyright: ignore[reportPrivateUsage] - which ones are warm
-            await until(lambda: len(pool.ready) == 2 and all(worker.pid for worker in pool.ready))
-            for pid in [worker.pid for worker in pool.ready]:
-                assert pid is not None
-                os.kill(pid, signal.SIGKILL)
-                assert ends(pid)
-            assert len(pool.ready) == 2  # the loop has not turned: nobody could have told the pool
-            assert await value_of(found, "return 1") == 1
-            await until(lambda: found.stats().crashed == 2)
-
-    run(scenario)
+async def test_warm_workers_that_were_killed_a_moment_ago_are_not_given_to_a_run() -> None:
+    async with supervisor(warm=2) as found:
+        (pool,) = found._pools.values()  # pyright: ignore[reportPrivateUsage] - which ones are warm
+        await until(lambda: len(pool.ready) == 2 and all(worker.pid for worker in pool.ready))
+        for pid in [worker.pid for worker in pool.ready]:
+            assert pid is not None
+            os.kill(pid, signal.SIGKILL)
+            assert ends(pid)
+        assert len(pool.ready) == 2  # the loop has not turned: nobody could have told the pool
+        assert await value_of(found, "return 1") == 1
+        await until(lambda: found.stats().crashed == 2)
 
 
 @pytest.mark.parametrize(
@@ -76,106 +71,82 @@ def test_warm_workers_that_were_killed_a_moment_ago_are_not_given_to_a_run() -> 
         "floods",
     ],
 )
-def test_a_worker_that_breaks_the_protocol_is_killed_and_the_next_run_works(habit: str) -> None:
-    async def scenario() -> None:
-        async with supervisor(entry=ROGUE) as found:
-            with await found.lease() as worker, pytest.raises(ProtocolViolation):
-                await start(worker, habit)
-            assert await value_of(found, "obeys") is None
-            await until(lambda: found.stats().killed == 1)
-
-    run(scenario)
+async def test_a_worker_that_breaks_the_protocol_is_killed_and_the_next_run_works(habit: str) -> None:
+    async with supervisor(entry=ROGUE) as found:
+        with await found.lease() as worker, pytest.raises(ProtocolViolation):
+            await start(worker, habit)
+        assert await value_of(found, "obeys") is None
+        await until(lambda: found.stats().killed == 1)
 
 
-def test_a_worker_that_answers_twice_is_killed_after_its_first_answer() -> None:
-    async def scenario() -> None:
-        async with supervisor(entry=ROGUE) as found:
-            with await found.lease() as worker:
-                assert isinstance(await start(worker, "two answers"), wire.Done)
-                await until(lambda: not worker.is_usable)
-                with pytest.raises(ProtocolViolation):
-                    await worker.deliver([])
-
-    run(scenario)
+async def test_a_worker_that_answers_twice_is_killed_after_its_first_answer() -> None:
+    async with supervisor(entry=ROGUE) as found:
+        with await found.lease() as worker:
+            assert isinstance(await start(worker, "two answers"), wire.Done)
+            await until(lambda: not worker.is_usable)
+            with pytest.raises(ProtocolViolation):
+                await worker.deliver([])
 
 
 @pytest.mark.parametrize(
     ("habit", "status"), [("half a frame", 0), ("exits:3", 3), ("only closes its socket", -signal.SIGKILL)]
 )
-def test_a_worker_that_ends_without_an_answer_is_lost(habit: str, status: int) -> None:
-    async def scenario() -> None:
-        async with supervisor(entry=ROGUE) as found:
-            with await found.lease() as worker:
-                with pytest.raises(WorkerLost) as lost:
-                    await start(worker, habit)
-                assert lost.value.status == status
-            assert await value_of(found, "obeys") is None
-
-    run(scenario)
+async def test_a_worker_that_ends_without_an_answer_is_lost(habit: str, status: int) -> None:
+    async with supervisor(entry=ROGUE) as found:
+        with await found.lease() as worker:
+            with pytest.raises(WorkerLost) as lost:
+                await start(worker, habit)
+            assert lost.value.status == status
+        assert await value_of(found, "obeys") is None
 
 
-def test_a_killed_zygote_fails_its_runs_and_is_replaced() -> None:
-    async def scenario() -> None:
-        async with supervisor() as found:
-            (before,) = found.stats().zygotes
-            assert before.pid is not None
-            with await found.lease() as worker:
-                outcome = await start(worker, "await tools.call('x'); for (;;);")
-                delivery = asyncio.create_task(worker.deliver(answers(outcome)))
-                await asyncio.sleep(0)
-                os.kill(before.pid, signal.SIGKILL)
-                with pytest.raises(WorkerLost):
-                    await delivery
-            assert await value_of(found, "return 'again'") == "again"
-            (after,) = found.stats().zygotes
-            assert after.pid != before.pid
-            assert found.stats().restarts == 1
-
-    run(scenario)
+async def test_a_killed_zygote_fails_its_runs_and_is_replaced() -> None:
+    async with supervisor() as found:
+        (before,) = found.stats().zygotes
+        assert before.pid is not None
+        with await found.lease() as worker:
+            outcome = await start(worker, "await tools.call('x'); for (;;);")
+            delivery = asyncio.create_task(worker.deliver(answers(outcome)))
+            await asyncio.sleep(0)
+            os.kill(before.pid, signal.SIGKILL)
+            with pytest.raises(WorkerLost):
+                await delivery
+        assert await value_of(found, "return 'again'") == "again"
+        (after,) = found.stats().zygotes
+        assert after.pid != before.pid
+        assert found.stats().restarts == 1
 
 
-def test_a_zygote_that_cannot_start_is_a_clear_error_and_leaves_nothing() -> None:
-    async def scenario() -> None:
-        with pytest.raises(RuntimeUnavailable, match="no_such_module") as unavailable:
-            async with supervisor(entry="codemode_runtime.no_such_module"):
-                pass
-        assert unavailable.value.code == "runtime_unavailable"
-
-    run(scenario)
+async def test_a_zygote_that_cannot_start_is_a_clear_error_and_leaves_nothing() -> None:
+    with pytest.raises(RuntimeUnavailable, match="no_such_module") as unavailable:
+        async with supervisor(entry="codemode_runtime.no_such_module"):
+            pass
+    assert unavailable.value.code == "runtime_unavailable"
 
 
-def test_required_confinement_that_is_missing_is_an_error_at_the_start() -> None:
-    async def scenario() -> None:
-        with pytest.raises(RuntimeUnavailable, match="few system calls"):
-            async with supervisor(entry="tests.workers.open_zygote", confinement="require"):
-                pass
-
-    run(scenario)
+async def test_required_confinement_that_is_missing_is_an_error_at_the_start() -> None:
+    with pytest.raises(RuntimeUnavailable, match="few system calls"):
+        async with supervisor(entry="tests.workers.open_zygote", confinement="require"):
+            pass
 
 
-def test_required_confinement_that_is_there_starts() -> None:
-    async def scenario() -> None:
-        async with supervisor(confinement="require") as found:
-            assert await value_of(found, "return 1") == 1
-            assert {layer.status for layer in found.stats().confinement} == {"active"}
-
-    run(scenario)
+async def test_required_confinement_that_is_there_starts() -> None:
+    async with supervisor(confinement="require") as found:
+        assert await value_of(found, "return 1") == 1
+        assert {layer.status for layer in found.stats().confinement} == {"active"}
 
 
-def test_a_worker_that_died_after_its_answer_is_not_reset_for_another_leg() -> None:
-    async def scenario() -> None:
-        async with supervisor(worker_reuse=3) as found:
-            with await found.lease() as worker:
-                await until(lambda: worker.pid)
-                assert isinstance(await start(worker, "return 1"), wire.Done)
-                assert worker.pid is not None
-                os.kill(worker.pid, signal.SIGKILL)
-                before = found.stats().starting
-                ends(worker.pid)  # the loop, held up here, has heard nothing of it
-            assert found.stats().starting == before
-            assert await value_of(found, "return 2") == 2
-
-    run(scenario)
+async def test_a_worker_that_died_after_its_answer_is_not_reset_for_another_leg() -> None:
+    async with supervisor(worker_reuse=3) as found:
+        with await found.lease() as worker:
+            await until(lambda: worker.pid)
+            assert isinstance(await start(worker, "return 1"), wire.Done)
+            assert worker.pid is not None
+            os.kill(worker.pid, signal.SIGKILL)
+            before = found.stats().starting
+            ends(worker.pid)  # the loop, held up here, has heard nothing of it
+        assert found.stats().starting == before
+        assert await value_of(found, "return 2") == 2
 
 
 class Ends:
@@ -191,18 +162,14 @@ class Ends:
         self.reasons.append(reason)
 
 
-def test_why_the_runtime_did_not_start_is_told_though_its_end_is_heard_first(
+async def test_why_the_runtime_did_not_start_is_told_though_its_end_is_heard_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     damage_runtime(tmp_path, monkeypatch)
     told = Ends()
-
-    async def scenario() -> None:
-        Zygote(Setup("javascript", str(tmp_path), True, 64 << 20, True), "codemode_runtime.zygote", told)
-        for thread in threading.enumerate():
-            if thread.name == "codemode-keeper":
-                thread.join()  # the loop, held up here, will find both: its end and its last words
-        await until(lambda: told.reasons)
-
-    run(scenario)
+    Zygote(Setup("javascript", str(tmp_path), True, 64 << 20, True), "codemode_runtime.zygote", told)
+    for thread in threading.enumerate():
+        if thread.name == "codemode-keeper":
+            thread.join()  # the loop, held up here, will find both: its end and its last words
+    await until(lambda: told.reasons)
     assert "the guest image is damaged" in told.reasons[0]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
-from tests.harness.workers import run, supervisor, value_of
+from tests.harness.processes import modules_after
+from tests.harness.workers import supervisor, value_of
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -15,12 +13,8 @@ FOREIGN_TO_HOSTS = {"wasmtime", "tree_sitter", "tree_sitter_typescript", "zstand
 
 
 def test_the_host_loads_neither_wasmtime_nor_a_parser() -> None:
-    script = (
-        "import sys, codemode.workers.supervisor; print(*{name.partition('.')[0] for name in sys.modules})"
-    )
-    path = f"import sys; sys.path[:] = {sys.path!r};"
-    loaded = subprocess.run([sys.executable, "-c", path + script], capture_output=True, check=True, text=True)
-    assert FOREIGN_TO_HOSTS & set(loaded.stdout.split()) == set()
+    loaded = modules_after("import codemode.workers.supervisor")
+    assert FOREIGN_TO_HOSTS & {name.partition(".")[0] for name in loaded} == set()
 
 
 @pytest.mark.guarantee("typescript-works")
@@ -35,13 +29,10 @@ def test_the_host_loads_neither_wasmtime_nor_a_parser() -> None:
         ("typescript", {"codemode", "quickjs_rs"}, {"wasmtime", "tree_sitter_typescript"}),
     ],
 )
-def test_a_worker_loads_what_its_flavour_needs_and_no_more(
+async def test_a_worker_loads_what_its_flavour_needs_and_no_more(
     flavour: str, absent: set[str], present: set[str]
 ) -> None:
-    async def scenario() -> None:
-        async with supervisor(entry="tests.workers.telling_zygote") as found:
-            loaded = set(await value_of(found, "modules", language=flavour))
-        assert loaded & absent == set()
-        assert loaded & present == present
-
-    run(scenario)
+    async with supervisor(entry="tests.workers.telling_zygote") as found:
+        loaded = set(await value_of(found, "modules", language=flavour))
+    assert loaded & absent == set()
+    assert loaded & present == present

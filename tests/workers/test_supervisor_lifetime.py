@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,12 +9,11 @@ from pathlib import Path
 import pytest
 from codemode_runtime import wire
 
-from tests.conftest import ends
-from tests.harness.workers import run, start, supervisor
+from tests.harness.leftovers import ends
+from tests.harness.processes import PROJECT, environment
+from tests.harness.workers import start, supervisor
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
-
-ROOT = Path(__file__).parents[2]
 
 
 def host(ending: str) -> tuple[subprocess.Popen[bytes], list[int]]:
@@ -23,8 +21,8 @@ def host(ending: str) -> tuple[subprocess.Popen[bytes], list[int]]:
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.workers.host_process", ending],
         stdout=subprocess.PIPE,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        cwd=PROJECT,
+        env=environment(),
     )
     assert process.stdout is not None
     with process.stdout as out:
@@ -47,15 +45,11 @@ def test_nothing_is_left_of_a_host_that_exits_with_runs_in_flight(ending: str, s
     assert [pid for pid in pids if not ends(pid)] == []
 
 
-def test_a_cache_that_others_can_write_to_is_neither_read_nor_written(tmp_path: Path) -> None:
+async def test_a_cache_that_others_can_write_to_is_neither_read_nor_written(tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o777)
-
-    async def scenario() -> None:
-        async with supervisor(cache=shared) as found:
-            with await found.lease() as worker:
-                assert isinstance(await start(worker, "return 1"), wire.Done)
-
-    run(scenario)
+    async with supervisor(cache=shared) as found:
+        with await found.lease() as worker:
+            assert isinstance(await start(worker, "return 1"), wire.Done)
     assert list(shared.iterdir()) == []

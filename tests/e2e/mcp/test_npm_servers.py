@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from codemode.executor import ApprovalRequest
-from tests.e2e.mcp.grammar import problems
-from tests.e2e.mcp.harness import free_port, listening, servers
 from tests.e2e.mcp.npm_servers import server_script
-from tests.harness.engine import engine, run, value_of, waiting
+from tests.harness.engine import engine, value_of, waiting
+from tests.harness.grammar import problems
+from tests.harness.mcp_servers import free_port, listening, servers
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -41,87 +41,70 @@ EVERYTHING_GIVES = [
 ]
 
 
-def test_everything_over_stdio_works_and_its_declarations_parse() -> None:
+async def test_everything_over_stdio_works_and_its_declarations_parse() -> None:
     given = servers(everything=stdio("everything", "stdio"))
-
-    async def scenario() -> Any:
-        async with engine((), mcp=given) as made:
-            found = value_of(await made.exec(EVERYTHING))
-            files = value_of(
-                await made.exec(
-                    "const { files } = await API.list();"
-                    "return await Promise.all(files.map(async (f) => (await API.read(f.path)).content))"
-                )
+    async with engine((), mcp=given) as made:
+        found = value_of(await made.exec(EVERYTHING))
+        files = value_of(
+            await made.exec(
+                "const { files } = await API.list();"
+                "return await Promise.all(files.map(async (f) => (await API.read(f.path)).content))"
             )
-            return found, [problems(text) for text in files], files[1]
-
-    found, parsed, declared = run(scenario)
+        )
+        parsed = [problems(text) for text in files]
+        declared = files[1]
     assert found == EVERYTHING_GIVES
     assert parsed == [[], []]
     assert '    messageType: "error" | "success" | "debug";' in declared
 
 
-def test_everything_over_http_works() -> None:
+async def test_everything_over_http_works() -> None:
     port = free_port()
     given = servers(everything={"type": "http", "url": f"http://127.0.0.1:{port}/mcp"})
-
-    async def scenario() -> Any:
-        command = [*server_script("everything"), "streamableHttp"]
-        async with listening(command, port, PORT=str(port)), engine((), mcp=given) as made:
-            return value_of(await made.exec(EVERYTHING))
-
-    assert run(scenario) == EVERYTHING_GIVES
+    command = [*server_script("everything"), "streamableHttp"]
+    async with listening(command, port, PORT=str(port)), engine((), mcp=given) as made:
+        assert value_of(await made.exec(EVERYTHING)) == EVERYTHING_GIVES
 
 
-def test_progress_of_everything_arrives_while_it_works() -> None:
+async def test_progress_of_everything_arrives_while_it_works() -> None:
     given = servers(everything=stdio("everything", "stdio"))
-
-    async def scenario() -> Any:
-        async with engine((), mcp=given) as made:
-            events = made.events()
-            program = "return await MCP.everything.triggerLongRunningOperation({ duration: 0.2, steps: 2 })"
-            value_of(await made.exec(program))
-            events.close()
-            return [event.progress["progress"] async for event in events if event.type == "call_update"]
-
-    assert run(scenario) == [1, 2]
+    async with engine((), mcp=given) as made:
+        events = made.events()
+        program = "return await MCP.everything.triggerLongRunningOperation({ duration: 0.2, steps: 2 })"
+        value_of(await made.exec(program))
+        events.close()
+        assert [event.progress["progress"] async for event in events if event.type == "call_update"] == [1, 2]
 
 
 def yes(request: ApprovalRequest) -> bool:
     return True
 
 
-def test_an_elicitation_that_needs_more_than_a_yes_is_declined() -> None:
+async def test_an_elicitation_that_needs_more_than_a_yes_is_declined() -> None:
     given = servers(everything=stdio("everything", "stdio"))
-
-    async def scenario() -> Any:
-        async with engine((), mcp=given, approve=yes) as made:
-            return value_of(await made.exec("return await MCP.everything.triggerElicitationRequest({})"))
-
-    assert "declined" in run(scenario)["content"][0]["text"]
+    async with engine((), mcp=given, approve=yes) as made:
+        value = value_of(await made.exec("return await MCP.everything.triggerElicitationRequest({})"))
+    assert "declined" in value["content"][0]["text"]
 
 
-def test_a_url_of_everything_is_shown_as_an_approval() -> None:
+async def test_a_url_of_everything_is_shown_as_an_approval() -> None:
     given = servers(everything=stdio("everything", "stdio"))
     program = """
     const ask = { url: "https://example.com/pay", message: "Pay?" };
     return await MCP.everything.triggerUrlElicitation(ask);
     """
-
-    async def scenario() -> Any:
-        async with engine((), mcp=given) as made:
-            first = waiting(await made.exec(program), "approval")
-            approval = first.pending_tool_calls[0].approval
-            assert approval is not None
-            assert await made.approve(first.run_id, approval.id)
-            return approval.summary, value_of(await made.wait(first.run_id))
-
-    summary, answer = run(scenario)
+    async with engine((), mcp=given) as made:
+        first = waiting(await made.exec(program), "approval")
+        approval = first.pending_tool_calls[0].approval
+        assert approval is not None
+        assert await made.approve(first.run_id, approval.id)
+        summary = approval.summary
+        answer = value_of(await made.wait(first.run_id))
     assert summary == "MCP server everything asks: Pay? (https://example.com/pay)"
     assert '"action": "accept"' in str(answer) or "accept" in str(answer)
 
 
-def test_filesystem_reads_what_it_may_and_refuses_what_it_may_not(tmp_path: Path) -> None:
+async def test_filesystem_reads_what_it_may_and_refuses_what_it_may_not(tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("remember the milk")
     given = servers(files=stdio("filesystem", str(tmp_path)))
     program = """
@@ -130,45 +113,31 @@ def test_filesystem_reads_what_it_may_and_refuses_what_it_may_not(tmp_path: Path
     const refused = await MCP.files.readTextFile({ path: "/etc/hostname" }).catch((e) => [e.code, e.message]);
     return [content, refused];
     """
-
-    async def scenario() -> Any:
-        async with engine((), mcp=given) as made:
-            return value_of(await made.exec(program))
-
-    content, (code, message) = run(scenario)
+    async with engine((), mcp=given) as made:
+        content, (code, message) = value_of(await made.exec(program))
     assert content == "remember the milk"
     assert code == "mcp_error"
     assert message.startswith("Access denied")
 
 
-def test_memory_keeps_what_one_program_stores_for_the_next(tmp_path: Path) -> None:
+async def test_memory_keeps_what_one_program_stores_for_the_next(tmp_path: Path) -> None:
     given = servers(memory=stdio("memory", env={"MEMORY_FILE_PATH": str(tmp_path / "memory.jsonl")}))
     store = """
     const entities = [{ name: "Ada", entityType: "person", observations: ["wrote the first program"] }];
     return await MCP.memory.createEntities({ entities });
     """
-
-    async def scenario() -> Any:
-        async with engine((), mcp=given) as made:
-            value_of(await made.exec(store))
-            return value_of(
-                await made.exec("return (await MCP.memory.searchNodes({ query: 'Ada' })).entities")
-            )
-
-    assert run(scenario) == [
-        {"name": "Ada", "entityType": "person", "observations": ["wrote the first program"]}
-    ]
+    async with engine((), mcp=given) as made:
+        value_of(await made.exec(store))
+        value = value_of(await made.exec("return (await MCP.memory.searchNodes({ query: 'Ada' })).entities"))
+    assert value == [{"name": "Ada", "entityType": "person", "observations": ["wrote the first program"]}]
 
 
-def test_a_configuration_file_of_another_host_is_used_as_it_is(tmp_path: Path) -> None:
+async def test_a_configuration_file_of_another_host_is_used_as_it_is(tmp_path: Path) -> None:
     node, *script = server_script("memory")
     file = tmp_path / "host.json"
     known = {"command": node, "args": script, "timeout": 60, "autoApprove": []}
     off = {"command": "no-such-command", "disabled": True}
     file.write_text(json.dumps({"theme": "dark", "mcpServers": {"know-how": known, "off": off}}))
-
-    async def scenario() -> Any:
-        async with engine((), mcp=file) as made:
-            return value_of(await made.exec("return [Object.keys(MCP), 'readGraph' in MCP.knowHow]"))
-
-    assert run(scenario) == [["$api", "knowHow"], True]
+    async with engine((), mcp=file) as made:
+        value = value_of(await made.exec("return [Object.keys(MCP), 'readGraph' in MCP.knowHow]"))
+    assert value == [["$api", "knowHow"], True]

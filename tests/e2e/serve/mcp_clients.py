@@ -13,10 +13,11 @@ from mcp import Client, StdioServerParameters, types
 from mcp.client.session import ClientRequestContext, ElicitationFnT
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.e2e.serve.harness import ENVIRONMENT, HERE, PROJECT, http_server, serve
+from tests.harness.processes import PROJECT, environment
+from tests.harness.serve import SHOP, http_server, serve
 
 ERAS = {"before 2026": "legacy", "since 2026": "2026-07-28"}
-TOOLS = ("--tools", str(HERE / "shop.py"))
+TOOLS = ("--tools", SHOP)
 
 
 @asynccontextmanager
@@ -30,7 +31,7 @@ async def connected(
             server: Any = url
         else:
             command, *more = serve("--mcp", *TOOLS, *arguments)
-            server = StdioServerParameters(command=command, args=more, cwd=PROJECT, env=ENVIRONMENT)
+            server = StdioServerParameters(command=command, args=more, cwd=PROJECT, env=environment())
         made = Client(server, mode=ERAS[era], cache=None, elicitation_callback=elicit)
         yield await stack.enter_async_context(made)
 

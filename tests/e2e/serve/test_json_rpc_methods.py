@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.serve.harness import RawHost, raw_host
-from tests.harness.engine import run
+from tests.harness.serve import RawHost, raw_host
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -22,80 +21,65 @@ async def answer_call(host: RawHost, code: str, value: Any, **params: Any) -> tu
     return asked["params"]["tool"], (await host.read())["result"]["value"]
 
 
-def test_tools_keep_the_source_that_the_host_says_they_have() -> None:
+async def test_tools_keep_the_source_that_the_host_says_they_have() -> None:
     tools = [
         described("core_one"),
         described("plugged", source="plugin", owner="shop"),
         described("picked", source="client", owner="app"),
         described("create_issue", source="mcp", owner="github"),
     ]
-
-    async def scenario() -> None:
-        async with raw_host() as host:
-            await host.begin(tools=tools)
-            shown = (await host.ask("prepare", {"format": "openai"}))["result"]
-            assert [tool["function"]["name"] for tool in shown["tools"]] == ["exec", "wait"]
-            text = shown["tools"][0]["function"]["description"]
-            listed = [name for name in ("core_one", "plugged", "picked", "create_issue") if name in text]
-            assert (shown["active"], listed) == (True, ["core_one", "plugged"])
-            for code, id in (
-                ("return await tools.plugged({})", "plugin:shop:plugged"),
-                ("return await tools.picked({})", "client:app:picked"),
-                ("return await MCP.github.createIssue({})", "mcp:github:create_issue"),
-            ):
-                assert (await answer_call(host, code, 5))[0] == id
-
-    run(scenario)
+    async with raw_host() as host:
+        await host.begin(tools=tools)
+        shown = (await host.ask("prepare", {"format": "openai"}))["result"]
+        assert [tool["function"]["name"] for tool in shown["tools"]] == ["exec", "wait"]
+        text = shown["tools"][0]["function"]["description"]
+        listed = [name for name in ("core_one", "plugged", "picked", "create_issue") if name in text]
+        assert (shown["active"], listed) == (True, ["core_one", "plugged"])
+        for code, id in (
+            ("return await tools.plugged({})", "plugin:shop:plugged"),
+            ("return await tools.picked({})", "client:app:picked"),
+            ("return await MCP.github.createIssue({})", "mcp:github:create_issue"),
+        ):
+            assert (await answer_call(host, code, 5))[0] == id
 
 
-def test_tools_of_one_request_come_on_top_and_allow_narrows_them_all() -> None:
-    async def scenario() -> None:
-        async with raw_host() as host:
-            await host.begin(tools=[described("first")])
-            own = {"tools": [described("second")]}
-            code = "return [await tools.second({}), ALL_TOOLS.map((tool) => tool.name)]"
-            assert (await answer_call(host, code, 1, **own))[1] == [1, ["first", "second"]]
-            names = {"input": {"code": "return ALL_TOOLS.map((tool) => tool.name)"}}
-            assert (await host.ask("exec", names))["result"]["value"] == ["first"]
-            assert (await host.ask("exec", {**names, **own, "allow": ["second"]}))["result"]["value"] == [
-                "second"
-            ]
-            hidden = (await host.ask("prepare", {"disableTools": True}))["result"]
-            assert (hidden["active"], hidden["tools"]) == (False, [])
-
-    run(scenario)
+async def test_tools_of_one_request_come_on_top_and_allow_narrows_them_all() -> None:
+    async with raw_host() as host:
+        await host.begin(tools=[described("first")])
+        own = {"tools": [described("second")]}
+        code = "return [await tools.second({}), ALL_TOOLS.map((tool) => tool.name)]"
+        assert (await answer_call(host, code, 1, **own))[1] == [1, ["first", "second"]]
+        names = {"input": {"code": "return ALL_TOOLS.map((tool) => tool.name)"}}
+        assert (await host.ask("exec", names))["result"]["value"] == ["first"]
+        assert (await host.ask("exec", {**names, **own, "allow": ["second"]}))["result"]["value"] == [
+            "second"
+        ]
+        hidden = (await host.ask("prepare", {"disableTools": True}))["result"]
+        assert (hidden["active"], hidden["tools"]) == (False, [])
 
 
-def test_a_host_can_look_in_and_end_a_session() -> None:
-    async def scenario() -> None:
-        async with raw_host() as host:
-            await host.begin()
-            waiting = {"input": {"code": "await yield_control(); return 1"}, "session": "s"}
-            run_id = (await host.ask("exec", waiting))["result"]["runId"]
-            listed = (await host.ask("runs", {"session": "s"}))["result"]["runs"]
-            assert [(one["runId"], one["session"], one["state"]) for one in listed] == [
-                (run_id, "s", "waiting")
-            ]
-            assert (await host.ask("runs", {"session": "other"}))["result"]["runs"] == []
-            assert (await host.ask("stats"))["result"]["runs"] == {"waiting": 1}
-            checks = (await host.ask("health", {"probe": True}))["result"]["checks"]
-            assert [one["name"] for one in checks] == ["workers", "store", "confinement"]
-            assert (await host.ask("abortSession", {"session": "other"}))["result"] == {"aborted": 0}
-            assert (await host.ask("abortSession", {"session": "s"}))["result"] == {"aborted": 1}
-            ended = await host.ask("wait", {"input": {"runId": run_id}, "session": "s"})
-            assert ended["result"]["code"] == "aborted"
-
-    run(scenario)
+async def test_a_host_can_look_in_and_end_a_session() -> None:
+    async with raw_host() as host:
+        await host.begin()
+        waiting = {"input": {"code": "await yield_control(); return 1"}, "session": "s"}
+        run_id = (await host.ask("exec", waiting))["result"]["runId"]
+        listed = (await host.ask("runs", {"session": "s"}))["result"]["runs"]
+        assert [(one["runId"], one["session"], one["state"]) for one in listed] == [(run_id, "s", "waiting")]
+        assert (await host.ask("runs", {"session": "other"}))["result"]["runs"] == []
+        assert (await host.ask("stats"))["result"]["runs"] == {"waiting": 1}
+        checks = (await host.ask("health", {"probe": True}))["result"]["checks"]
+        assert [one["name"] for one in checks] == ["workers", "store", "confinement"]
+        assert (await host.ask("abortSession", {"session": "other"}))["result"] == {"aborted": 0}
+        assert (await host.ask("abortSession", {"session": "s"}))["result"] == {"aborted": 1}
+        ended = await host.ask("wait", {"input": {"runId": run_id}, "session": "s"})
+        assert ended["result"]["code"] == "aborted"
 
 
-def test_what_a_model_does_wrong_is_a_result_and_no_error() -> None:
-    async def scenario() -> None:
-        async with raw_host() as host:
-            await host.begin()
-            for given in ({"code": 1}, {"cmd": "ls"}, 7, None, "return )"):
-                assert (await host.ask("exec", {"input": given}))["result"]["code"] == "invalid_input"
-            assert (await host.ask("wait", {"input": {"runId": ""}}))["result"]["code"] == "invalid_input"
-            blank = await host.ask("exec", {"input": {"code": "return 1"}, "session": " "})
-            assert blank["result"]["code"] == "invalid_input"
-
-    run(scenario)
+async def test_what_a_model_does_wrong_is_a_result_and_no_error() -> None:
+    async with raw_host() as host:
+        await host.begin()
+        for given in ({"code": 1}, {"cmd": "ls"}, 7, None, "return )"):
+            assert (await host.ask("exec", {"input": given}))["result"]["code"] == "invalid_input"
+        assert (await host.ask("wait", {"input": {"runId": ""}}))["result"]["code"] == "invalid_input"
+        blank = await host.ask("exec", {"input": {"code": "return 1"}, "session": " "})
+        assert blank["result"]["code"] == "invalid_input"

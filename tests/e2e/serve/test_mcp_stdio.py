@@ -1,16 +1,15 @@
 """The MCP server over stdio against clients that do not keep to the protocol, or leave."""
 
-import asyncio
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.serve.harness import ENVIRONMENT, PATIENCE_SECONDS, PROJECT, RawHost, raw_host
 from tests.e2e.serve.mcp_clients import TOOLS
-from tests.harness.engine import run, until
+from tests.harness.loops import until
+from tests.harness.processes import python
+from tests.harness.serve import RawHost, raw_host
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -31,48 +30,41 @@ async def works(host: RawHost) -> None:
     assert (answer["id"], answer["result"]["structuredContent"]["value"]) == ("works", 42)
 
 
-def test_garbage_long_lines_and_answers_to_nothing_are_dropped() -> None:
-    async def scenario() -> None:
-        async with raw_host(*TOOLS, speaks="--mcp", stderr=subprocess.DEVNULL) as host:
-            await greet(host)
-            for line in (b"garbage", b"\xff\xfe", b"[" * 100_000, b"x" * (17 << 20), b"{}", b""):
-                await host.write(line + b"\n")
-            await host.send(id=77, result={})
-            await host.send(id=78, error={"code": 1, "message": "no"})
-            await host.send(method="notifications/cancelled", params={"requestId": "nothing"})
-            await works(host)
-
-    run(scenario)
+async def test_garbage_long_lines_and_answers_to_nothing_are_dropped() -> None:
+    async with raw_host(*TOOLS, speaks="--mcp", stderr=subprocess.DEVNULL) as host:
+        await greet(host)
+        for line in (b"garbage", b"\xff\xfe", b"[" * 100_000, b"x" * (17 << 20), b"{}", b""):
+            await host.write(line + b"\n")
+        await host.send(id=77, result={})
+        await host.send(id=78, error={"code": 1, "message": "no"})
+        await host.send(method="notifications/cancelled", params={"requestId": "nothing"})
+        await works(host)
 
 
-def test_a_flood_of_calls_is_answered_one_by_one() -> None:
-    async def scenario() -> None:
-        async with raw_host(*TOOLS, speaks="--mcp", stderr=subprocess.DEVNULL) as host:
-            await greet(host)
-            for number in range(200):
-                await host.send(
-                    id=number, method="tools/call", params={"name": "wait", "arguments": {"runId": "run_x"}}
-                )
-            answers = [await host.read() for _ in range(200)]
-            assert sorted(answer["id"] for answer in answers) == list(range(200))
-            assert all(answer["result"]["isError"] for answer in answers)
-            await works(host)
-
-    run(scenario)
+async def test_a_flood_of_calls_is_answered_one_by_one() -> None:
+    async with raw_host(*TOOLS, speaks="--mcp", stderr=subprocess.DEVNULL) as host:
+        await greet(host)
+        for number in range(200):
+            await host.send(
+                id=number, method="tools/call", params={"name": "wait", "arguments": {"runId": "run_x"}}
+            )
+        answers = [await host.read() for _ in range(200)]
+        assert sorted(answer["id"] for answer in answers) == list(range(200))
+        assert all(answer["result"]["isError"] for answer in answers)
+        await works(host)
 
 
-def test_a_client_that_leaves_in_the_middle_of_a_call_ends_the_server_and_the_tool(tmp_path: Path) -> None:
-    async def scenario() -> int:
-        async with raw_host(*TOOLS, speaks="--mcp", stderr=subprocess.DEVNULL) as host:
-            await greet(host)
-            code = f"return await tools.hold({{ path: {str(tmp_path / 'file')!r} }})"
-            await host.send(id=2, method="tools/call", params={"name": "exec", "arguments": {"code": code}})
-            await until((tmp_path / "file.asked").exists)
-            assert host.process.stdin is not None
-            host.process.stdin.close()
-            return await asyncio.wait_for(host.process.wait(), PATIENCE_SECONDS)
-
-    assert run(scenario) == 0
+async def test_a_client_that_leaves_in_the_middle_of_a_call_ends_the_server_and_the_tool(
+    tmp_path: Path,
+) -> None:
+    async with raw_host(*TOOLS, speaks="--mcp", stderr=subprocess.DEVNULL) as host:
+        await greet(host)
+        code = f"return await tools.hold({{ path: {str(tmp_path / 'file')!r} }})"
+        await host.send(id=2, method="tools/call", params={"name": "exec", "arguments": {"code": code}})
+        await until((tmp_path / "file.asked").exists)
+        assert host.process.stdin is not None
+        host.process.stdin.close()
+        assert await host.ended() == 0
     assert (tmp_path / "file.cancelled").exists()
 
 
@@ -86,14 +78,6 @@ importlib.util.find_spec = lambda name, *more: None if name == "mcp" else real(n
 from codemode.cli import main
 sys.exit(main(["serve", "--mcp"]))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        cwd=PROJECT,
-        env=ENVIRONMENT,
-        timeout=PATIENCE_SECONDS,
-        check=False,
-    )
+    done = python("-c", program)
     assert done.returncode == 2
     assert done.stderr == ('codemode serve: mcp: serving MCP needs its SDK: pip install "codemode[mcp]".\n')

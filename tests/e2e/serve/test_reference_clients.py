@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.serve.harness import run_host, serve
+from tests.harness.serve import run_host, serve
 
 pytestmark = [
     pytest.mark.usefixtures("leaves_nothing"),

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from codemode import Engine, Tool, clock, tool
-from tests.conftest import descendants
+from tests.harness.leftovers import descendants
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""MCP servers for scenarios: commands of the fixtures, and servers that listen, started by a test."""
+"""MCP servers for tests: the commands of those in tests/mcp, and servers that listen while a block runs."""
 
 from __future__ import annotations
 
@@ -7,22 +7,31 @@ import os
 import socket
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.harness.engine import until
+from tests.harness.loops import until
 
-HERE = Path(__file__).parent
+FILES = Path(__file__).parents[1] / "mcp"
 
 
 def fast(**options: Any) -> dict[str, Any]:
     """The framework's server, over stdio."""
-    return {"command": sys.executable, "args": [str(HERE / "fast_server.py")], **options}
+    return {"command": sys.executable, "args": [str(FILES / "fast_server.py")], **options}
 
 
 def hostile(mode: str, *more: str, **options: Any) -> dict[str, Any]:
-    return {"command": sys.executable, "args": [str(HERE / "hostile_server.py"), mode, *more], **options}
+    return {"command": sys.executable, "args": [str(FILES / "hostile_server.py"), mode, *more], **options}
+
+
+def fast_at(port: int, **options: Any) -> dict[str, Any]:
+    """The same server as one that listens."""
+    return {"url": f"http://127.0.0.1:{port}/mcp", **options}
+
+
+def fast_listening(port: int) -> AbstractAsyncContextManager[asyncio.subprocess.Process]:
+    return listening([sys.executable, str(FILES / "fast_server.py"), str(port)], port)
 
 
 def servers(**given: dict[str, Any]) -> dict[str, Any]:

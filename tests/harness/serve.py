@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -13,14 +12,21 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-PROJECT = Path(__file__).resolve().parents[3]
-HERE = Path(__file__).parent
-PATIENCE_SECONDS = 40.0
-ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+from tests.harness.patience import PATIENCE_SECONDS
+from tests.harness.processes import PROJECT, environment, python
+
+FILES = PROJECT / "tests" / "e2e" / "serve"
+SHOP = str(FILES / "shop.py")
 
 
 def serve(*arguments: str | Path) -> list[str]:
     return [sys.executable, "-m", "codemode", "serve", *map(str, arguments)]
+
+
+def refusal(*arguments: str) -> tuple[int, str, str]:
+    """The exit code, output and errors of a server that has no input and must not start."""
+    done = python("-m", "codemode", "serve", *arguments)
+    return done.returncode, done.stdout, done.stderr
 
 
 def node() -> str:
@@ -32,7 +38,7 @@ def node() -> str:
 
 HOSTS = {
     "python": lambda: [sys.executable, "-m", "tests.e2e.serve.python_host"],
-    "javascript": lambda: [node(), str(HERE / "javascript_host.mjs")],
+    "javascript": lambda: [node(), str(FILES / "javascript_host.mjs")],
 }
 
 
@@ -41,7 +47,7 @@ def run_host(language: str, scenario: str, command: list[str], argument: str = "
     done = subprocess.run(
         [*HOSTS[language](), scenario, argument, *command],
         cwd=PROJECT,
-        env=ENVIRONMENT,
+        env=environment(),
         stdout=subprocess.PIPE,
         timeout=PATIENCE_SECONDS,
         check=False,
@@ -81,6 +87,10 @@ class RawHost:
     async def end(self) -> int:
         assert self.process.stdin is not None
         self.process.stdin.close()
+        return await self.ended()
+
+    async def ended(self) -> int:
+        """Its exit code, as soon as it has one."""
         return await asyncio.wait_for(self.process.wait(), PATIENCE_SECONDS)
 
 
@@ -95,7 +105,7 @@ async def raw_host(
         stderr=stderr,
         limit=64 << 20,
         cwd=PROJECT,
-        env=ENVIRONMENT,
+        env=environment(),
     )
     host = RawHost(process)
     try:
@@ -115,7 +125,7 @@ async def http_server(*arguments: str | Path) -> AsyncGenerator[tuple[str, async
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         cwd=PROJECT,
-        env=ENVIRONMENT,
+        env=environment(),
     )
     assert process.stderr is not None
     try:

@@ -22,7 +22,8 @@ from codemode_runtime.guest import Done, Failed, Guest, Idle, Outcome
 from codemode_runtime.shapes import GuestOffer, Limits, Lookup, Settlement
 from codemode_runtime.wasm import Machine
 
-PATIENCE_SECONDS = 20.0
+from tests.harness.patience import PATIENCE_SECONDS
+
 Tool = Callable[..., object]
 # "capture_only" takes a delta at every idle moment and goes on in the same guest
 Suspend = Literal["never", "capture_only", "every_await"]
