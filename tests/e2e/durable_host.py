@@ -112,6 +112,8 @@ class Orders:
                 return await engine.deny(given["run_id"], given["approval"], session="s")
             case "runs":
                 return [found["runId"] for found in await engine.runs()]
+            case "expire":
+                return await engine.expire()
             case "kept":
                 while sum(found["settled"] for found in await engine.runs()) < given["results"]:
                     pass  # asking the store's thread lets everything else go on

@@ -66,7 +66,7 @@ def test_a_killed_engine_s_run_is_listed_and_resumed_by_the_next(launch: Launch)
         assert value(result) == [1, [[2, 3]]]
         assert result["output"] == [{"type": "text", "text": "b"}]
         assert second.ask("runs") == []
-        assert second.ask("wait", run_id=run_id)["code"] == "invalid_input"
+        assert second.ask("wait", run_id=run_id) == result
 
 
 @pytest.mark.guarantee("runs-survive-the-engine")
@@ -237,6 +237,19 @@ def test_a_run_that_was_being_resumed_at_the_kill_is_gone_and_says_so(
         assert second.ask("wait", run_id=run_id)["code"] == "aborted"
         assert second.ask("wait", run_id=run_id, session="other")["code"] == "invalid_input"
     assert [line["what"] for line in witness.lines()] == ["hold"]
+
+
+@pytest.mark.guarantee("nothing-runs-twice")
+def test_an_engine_that_was_open_all_along_learns_that_a_run_s_engine_died_in_a_leg(launch: Launch) -> None:
+    first, second = launch(), launch()
+    with second:
+        run_id = suspended(first, "await yield_control(); await tools.hold({ name: 'a' }); return 1")
+        first.order("wait", run_id=run_id)
+        first.ask("held", names=["a"])
+        first.kill()
+        assert second.ask("wait", run_id=run_id)["code"] == "invalid_input"  # busy, as far as it knows
+        second.ask("expire")  # as it does by itself now and then
+        assert second.ask("wait", run_id=run_id)["code"] == "aborted"
 
 
 def test_a_run_goes_on_over_several_restarts(launch: Launch, witness: Witness) -> None:

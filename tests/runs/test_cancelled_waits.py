@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.faults import Clock
 from tests.harness.engine import Desk, echo, engine, failure_of, texts, until, value_of, waiting
+from tests.harness.faults import Clock
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
