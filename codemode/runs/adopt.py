@@ -28,7 +28,7 @@ from codemode.contract.inputs import InputRefused, unknown_run
 from codemode.contract.results import Failed, failed
 from codemode.executor import Decision
 from codemode.runs.admission import Admission
-from codemode.runs.frozen import decode_memory
+from codemode.runs.frozen import Memory, decode_memory
 from codemode.runs.in_flight import Work
 from codemode.runs.leg import Services
 from codemode.runs.phases import RunState
@@ -36,6 +36,7 @@ from codemode.runs.run import Run
 from codemode.runs.stored_runs import ClaimedRun
 
 _ENDS = {"snapshot_expired": RunState.EXPIRED, "aborted": RunState.ABORTED}
+_SHOWN_TOOLS = 8
 _HELD = "This run belongs to another engine that is still running; ask that one."
 
 
@@ -141,9 +142,11 @@ class Adopter:
         opened = await self.open(run)
         if isinstance(opened, Failed):
             return opened
-        run.take_over(decode_memory(opened.state), self._services.recorder.tally)
+        memory = decode_memory(opened.state)
+        run.take_over(memory, self._services.recorder.tally)
         try:
             self._admission.resolve_again(run)
+            _require_tools(run, memory)
         except (InputRefused, ConfigError) as refused:
             run.let_go()  # it stays as it is, for an engine that has what it needs
             await self._stored.release(opened.claim)
@@ -208,6 +211,19 @@ class Adopter:
             return failed(code, f"The run could not be stored: {error}")
         run.stored(0, expires_ms)  # nothing was taken anew: no snapshot is counted for it
         return None
+
+
+def _require_tools(run: Run, memory: Memory) -> None:
+    """Without a tool that it uses a run would fail: it is better off with an engine that has it."""
+    catalog = run.environment.catalog
+    missing = [tool_id for tool_id in memory.used_tools() if catalog.get(tool_id) is None]
+    if missing:
+        listed = ", ".join(missing[:_SHOWN_TOOLS]) + (", …" if len(missing) > _SHOWN_TOOLS else "")
+        raise InputRefused(
+            "invalid_config",
+            f"This engine does not have tools that the run uses: {listed}. The run is kept as it is: "
+            "wait for it with an engine that has them.",
+        )
 
 
 def _lost(run: Run) -> Failed:

@@ -34,9 +34,15 @@ class Memory(msgspec.Struct, array_like=True):
     model: str | None = None
     caller: tuple[str, str, str, str] = ("", "", "", "")  # session key, sender, channel, sandbox
     allow: tuple[str, ...] | None = None
+    named_tools: tuple[str, ...] | None = None  # ids of the tools that the program's text names
 
     def settlements(self) -> list[Settlement]:
         return [Settlement(id, json, rejected) for id, rejected, json in self.settled]
+
+    def used_tools(self) -> list[str]:
+        """Ids of the tools without which the program cannot go on: those it names and those it has called."""
+        called = (call.tool for call in self.calls() if call.tool)
+        return list(dict.fromkeys([*(self.named_tools or ()), *called]))
 
     def calls(self) -> tuple[CallRecord, ...]:
         """The ledger, without going on with the run."""

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import contextvars
 import enum
+import re
 from dataclasses import dataclass
 
 from codemode_runtime.shapes import Settlement
 
+from codemode.catalog import Catalog
 from codemode.config import Language
 from codemode.contract.results import Output
 from codemode.runs.meter import RunMeter
@@ -76,10 +78,13 @@ ENDS: dict[type[Phase], tuple[RunState, ...]] = {
 }
 
 
+_WORD = re.compile(r"[\w$]+")
+
+
 class Active:
     """What a leg works with; a suspended run has all of it in its snapshot."""
 
-    __slots__ = ("exact_positions", "language", "meter", "output", "program", "returned")
+    __slots__ = ("exact_positions", "language", "meter", "named_tools", "output", "program", "returned")
 
     def __init__(self, program: str, language: Language, meter: RunMeter) -> None:
         self.program = program
@@ -88,6 +93,20 @@ class Active:
         self.exact_positions = True
         self.returned = False
         self.output: list[Output] = []  # new since the last result
+        self.named_tools: tuple[str, ...] | None = (
+            None  # by the program's text; found when it is first frozen
+        )
+
+    def name_tools(self, catalog: Catalog) -> tuple[str, ...]:
+        """Ids of the tools whose name stands in the program, in their order there."""
+        if self.named_tools is None:
+            words = dict.fromkeys(_WORD.findall(self.program))
+            found = (catalog.convenience(word) for word in words)
+            self.named_tools = tuple(dict.fromkeys(tool_id for tool_id in found if tool_id))
+        return self.named_tools
+
+    def remember_tools(self, named: tuple[str, ...] | None) -> None:
+        self.named_tools = named
 
     def take_output(self) -> tuple[Output, ...]:
         taken, self.output = tuple(self.output), []

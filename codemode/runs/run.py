@@ -213,6 +213,7 @@ class Run:
             origin.model,
             (context.session_key, context.sender, context.channel, context.sandbox),
             origin.allow,
+            active.name_tools(self.environment.catalog),
         )
         self._enter(Suspended(active.exact_positions))
         return encode_memory(memory)
@@ -256,6 +257,7 @@ class Run:
         active = self._active = Active(memory.program, memory.language, meter)
         active.note_positions(memory.exact_positions)
         active.note_idle(memory.returned)
+        active.remember_tools(memory.named_tools)
         self._catch_up(meter)
         self.trace.thaw(memory.trace)
 
@@ -268,6 +270,8 @@ class Run:
         """It stays in the store as it is, for an engine that can open it; nothing of it is kept here."""
         if not isinstance(self._phase, Adoptable):
             self._enter(Adoptable())
+        if self._active is not None:
+            self.trace.pack(self._active.meter.calls)
         self._active = self._claim = None
         self._adoption = self._adoption or asyncio.Lock()
 

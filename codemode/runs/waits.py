@@ -40,6 +40,7 @@ class Waits:
         """Goes on with a run, or gives a result that is kept. Raises InputRefused."""
         alone = self._left_alone.get(run_id)
         if alone is not None and same_caller(alone[0].scope, caller):
+            del self._left_alone[run_id]
             return await self._follow(*alone)
         kept = self._kept.get(run_id, caller)
         if kept is not None:
@@ -76,14 +77,13 @@ class Waits:
 
     def _leave_alone(self, run: Run, task: _Task) -> None:
         """The leg goes on. What comes of it is for the next wait."""
-        if run.id in self._left_alone:
-            return
         self._left_alone[run.id] = (run, task)
         if run.caller_task is not None:
             run.caller_task.is_alone = True
 
         def ended(_: _Task) -> None:
-            self._left_alone.pop(run.id, None)
+            if self._left_alone.pop(run.id, None) is None:
+                return  # another caller has joined it
             result = None if task.cancelled() or task.exception() is not None else task.result()
             if result is not None and result.output and not run.has_ended:
                 self._kept.put(run, result)  # suspended again, with output that nobody has seen

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.engine import Desk, echo, engine, failure_of, texts, until, value_of, waiting
+from tests.harness.engine import Desk, engine, failure_of, texts, until, value_of, waiting
 from tests.harness.faults import Clock
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
 async def test_a_run_that_ended_gives_its_result_again_to_its_own_scope_and_runs_nothing() -> None:
     desk = Desk()
-    async with engine((*desk.tools, echo)) as made:
+    async with engine(desk.tools) as made:
         result = waiting(await made.exec("await yield_control(); text('t'); return tools.echo({ value: 1 })"))
         first = await made.wait(result.run_id)
         assert value_of(first) == 1

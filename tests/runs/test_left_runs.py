@@ -251,3 +251,24 @@ async def test_what_a_run_did_is_told_though_it_expired_in_another_engine(
         Clock(monkeypatch).ahead = 3600.0
         late = failure_of(await made.wait(first.run_id), "snapshot_expired")
         assert statuses(late) == [("echo", "ok")]
+
+
+async def test_an_engine_without_the_tools_a_run_uses_leaves_it_untouched_and_says_which(
+    tmp_path: Path,
+) -> None:
+    store, desk = tmp_path / "runs.sqlite", Desk()
+    program = "await tools.echo({ value: 1 }); await yield_control(); return tools.hold_again({ name: 'a' })"
+    async with engine(desk.tools, store=store) as made:
+        run_id = waiting(await made.exec(program)).run_id
+    async with engine((), store=store) as made:
+        for _ in range(2):
+            refused = failure_of(await made.wait(run_id), "invalid_config")
+            assert "openclaw:core:echo, openclaw:core:hold_again" in refused.error
+            assert "kept" in refused.error
+            assert statuses(refused) == [("echo", "ok")]
+        assert not await made.approve(run_id, "any")
+    async with engine(desk.tools, store=store) as made:
+        waited = asyncio.create_task(made.wait(run_id))
+        await desk.asked("a")
+        desk.answer("a", 3)
+        assert value_of(await waited) == 3
