@@ -6,6 +6,7 @@ BIN    := $(VENV)/bin
 # made when everything in pyproject.toml is installed; remove .venv to start over
 READY  := $(VENV)/.ready
 ARGS   ?=
+PACKAGES := codemode runtime/codemode_runtime snapshots/codemode_snapshots
 # test processes; 0 runs the suite in one, as a debugger needs it
 JOBS   ?= 2
 
@@ -14,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types imports check image bench parts fuzz fuzz-atheris soak wheel clean
+.PHONY: help demo test coverage lint format types imports check image bench parts fuzz fuzz-atheris soak wheel clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +25,17 @@ demo: image  ## a program is suspended, its engine killed, and a new engine goes
 
 test: image  ## the whole test suite; one part of it: make test ARGS="tests/runtime -k url"
 	@$(BIN)/python -m pytest --numprocesses $(JOBS) $(ARGS)
+
+# Lines of Python, of the three packages: in pytest's own processes, in interpreters that tests start, and in zygotes
+# and workers, which stay confined (tests/harness/worker_lines.py says how). Not measured: the guest (C and its
+# JavaScript prelude), what a process did that was killed or left by os._exit, forks of tests that confine
+# themselves, and the zygotes of hosts that are processes of their own.
+coverage: image  ## which lines the tests run, also in workers; a part: make coverage ARGS="tests/catalog tests/runs"
+	@mkdir -p .cache/coverage && $(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest -p tests.harness.worker_lines --numprocesses $(JOBS) $(ARGS); ended=$$?; \
+		$(BIN)/coverage combine --quiet && $(BIN)/coverage report; \
+		for package in $(PACKAGES); do printf '%-32s %s %%\n' $$package \
+			$$($(BIN)/coverage report --format total --include "$$package/*"); done; exit $$ended
 
 lint: $(READY)  ## ruff: rules and formatting
 	@$(BIN)/ruff check

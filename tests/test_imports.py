@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.processes import python
+from tests.harness.processes import MEASURED, python
 
 # Each loads a framework of the user's choice, with whatever that loads; nothing of ours imports them.
 FRAMEWORKS = tuple(f"codemode.adapters.{name}" for name in ("langchain", "openai_agents", "pydantic_ai"))
@@ -25,7 +25,7 @@ print(*sys.modules)
 
 def loaded_by(package: str) -> tuple[set[str], set[str]]:
     """The modules after importing the package, and after importing each of its modules too."""
-    done = python("-c", PROGRAM, package, *FRAMEWORKS)
+    done = python("-c", PROGRAM, package, *FRAMEWORKS, without=MEASURED)
     assert done.stderr == ""
     alone, whole = done.stdout.splitlines()
     return set(alone.split()), set(whole.split())

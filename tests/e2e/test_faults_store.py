@@ -12,7 +12,7 @@ import pytest
 from codemode_snapshots import StoreUnavailable
 from codemode_snapshots.sqlite import SqliteStore
 
-from codemode import Completed, Engine, Waiting, tool
+from codemode import Engine, tool
 from codemode.contract.results import CodeModeResult
 from tests.harness.engine import echo, engine, failure_of, pay, value_of, waiting
 from tests.harness.faults import Gate, full_disk, read_only
@@ -86,8 +86,8 @@ async def test_a_program_that_ends_while_its_store_fails_still_gives_its_value(
             with suppress(StoreUnavailable):
                 await made.runs()  # the deletion comes behind the result, and before this
         assert made.stats()["runs"] == {}
-        again = await made.wait(first.run_id)
-        assert not isinstance(again, Completed | Waiting), "a run that has ended was resumed"
+        assert value_of(await made.wait(first.run_id)) == 7  # its kept result
+        assert gate.entered == 1, "a run that has ended was resumed"
     # its snapshot could not be deleted, but it is claimed: no engine will ever go on with it
     async with engine([gate.tool], store=tmp_path / "runs.sqlite") as other:
         failure_of(await other.wait(first.run_id), "aborted")

@@ -35,12 +35,12 @@ async def test_cancelling_the_task_kills_a_computing_worker_and_frees_its_slot()
         assert found.stats().killed == 1
 
 
-@pytest.mark.parametrize("is_vigilant", [True, False])
+@pytest.mark.parametrize("spins", [True, False])
 def test_cancelling_a_leg_leaves_no_error_that_nobody_has_heard(
-    is_vigilant: bool, monkeypatch: pytest.MonkeyPatch
+    spins: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the answer is looked for at each turn of the loop, and nobody awaits it itself."""
-    monkeypatch.setattr(BusyWait, "should_spin", is_vigilant)
+    monkeypatch.setattr(BusyWait, "should_spin", spins)
 
     async def scenario() -> None:
         async with supervisor() as found:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from codemode.executor import ApprovalRequest
-from tests.e2e.mcp.npm_servers import server_script
+from tests.e2e.npm_servers import server_script
 from tests.harness.engine import engine, value_of, waiting
 from tests.harness.grammar import problems
 from tests.harness.mcp_servers import free_port, listening, servers
