@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from codemode.config.tool_search import SearchMode, ToolSearchConfig
+from codemode.config import SearchMode, ToolSearchConfig
 from codemode.contract.telemetry import CallMethod
 from codemode.executor import (
     ApprovalRequest,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from codemode.config.tool_search import SearchMode, ToolSearchConfig
+from codemode.config import SearchMode, ToolSearchConfig
 from codemode.contract.inputs import InputRefused
 from codemode.executor import CallFailed, Decision
 from codemode.tool_search import answers

@@ -18,7 +18,7 @@ from typing import Protocol
 
 from codemode_runtime import wire
 from codemode_runtime.frames import Data, Frame, FrameRefused, frame_parts
-from codemode_runtime.shapes import Limits, Lookup, Settlement, pack_settlements
+from codemode_runtime.shapes import Language, Limits, Lookup, Settlement, pack_settlements
 
 from codemode.workers.busy_wait import BusyWait, Processors
 from codemode.workers.channel import Channel
@@ -113,7 +113,7 @@ class Worker:
         return self._fault is None and not self._channel.is_deserted()
 
     async def start(
-        self, program: str, language: wire.Language, limits: Limits, budget_ms: int, descriptor: RunDescriptor
+        self, program: str, language: Language, limits: Limits, budget_ms: int, descriptor: RunDescriptor
     ) -> wire.Outcome:
         """Runs the program to its first outcome. The budget is the leg's, from when the worker has it."""
         self._begin(descriptor, limits)

@@ -8,9 +8,11 @@ from __future__ import annotations
 import enum
 import struct
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 from msgspec import Struct
+
+Language = Literal["javascript", "typescript"]
 
 
 class Lookup(enum.IntEnum):
