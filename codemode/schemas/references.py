@@ -17,7 +17,7 @@ NAMED_SCHEMAS = frozenset(("properties", "patternProperties", "dependentSchemas"
 _ANCHORS = ("$anchor", "$dynamicAnchor")
 
 
-class Place(NamedTuple):
+class SchemaPart(NamedTuple):
     """A part of a document. `name` is the last word of the reference; empty for the whole document.
 
     Two places are the same if their schemas are the same object.
@@ -32,10 +32,10 @@ class References:
 
     def __init__(self, root: object) -> None:
         self._root = root
-        self._anchors: dict[str, Place] | None = None
+        self._anchors: dict[str, SchemaPart] | None = None
         self._has_parts_with_id = False
 
-    def find(self, reference: object) -> Place | None:
+    def find(self, reference: object) -> SchemaPart | None:
         """Where it leads; None if that is unknown."""
         if not isinstance(reference, str) or not reference.startswith("#"):
             return None
@@ -51,7 +51,7 @@ class References:
             found = _member(found, step)
         return _place(steps[-1], found)
 
-    def resolve(self, reference: object) -> Place | None:
+    def resolve(self, reference: object) -> SchemaPart | None:
         """Through places that only refer on; None also for a chain of those that never ends."""
         seen: set[int] = set()
         place = self.find(reference)
@@ -62,7 +62,7 @@ class References:
             place = self.find(place.schema["$ref"])
         return place
 
-    def _scan(self) -> dict[str, Place]:
+    def _scan(self) -> dict[str, SchemaPart]:
         """All anchors, found once for each document that has a reference."""
         if self._anchors is not None:
             return self._anchors
@@ -78,7 +78,7 @@ class References:
                 todo += _inner(schema)
         return self._anchors
 
-    def _note(self, schema: Mapping[str, Any], anchors: dict[str, Place]) -> None:
+    def _note(self, schema: Mapping[str, Any], anchors: dict[str, SchemaPart]) -> None:
         names = [schema.get(keyword) for keyword in _ANCHORS]
         own = schema.get("$id")
         if isinstance(own, str) and own.startswith("#"):  # how anchors were written before draft 2019-09
@@ -87,7 +87,7 @@ class References:
             self._has_parts_with_id = True
         for name in names:
             if isinstance(name, str):
-                anchors.setdefault(name, Place(name, schema))
+                anchors.setdefault(name, SchemaPart(name, schema))
 
 
 def _inner(schema: Mapping[str, Any]) -> Iterator[object]:
@@ -107,7 +107,7 @@ def _member(found: object, step: str) -> object:
     return None
 
 
-def _place(name: str, found: object) -> Place | None:
+def _place(name: str, found: object) -> SchemaPart | None:
     if isinstance(found, Mapping):
-        return Place(name, cast("Mapping[str, Any]", found))
-    return Place(name, found) if isinstance(found, bool) else None
+        return SchemaPart(name, cast("Mapping[str, Any]", found))
+    return SchemaPart(name, found) if isinstance(found, bool) else None

@@ -67,7 +67,7 @@ class CallDeps(NamedTuple):
     asked: dict[str, AskedCall]
 
 
-class ModelCall:
+class SearchCall:
     """`called` is the name the model used. Made for one call, and used once."""
 
     def __init__(

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 
-from codemode_runtime.wire import LayerReport, Outcome, Refused
+from codemode_runtime.shapes import Layer
+from codemode_runtime.wire import Outcome, Refused
 from codemode_runtime.zygote_wire import Flavour
 from msgspec import Struct
 
@@ -52,7 +53,7 @@ class SupervisorStats(Struct, frozen=True):
     crashed: int
     restarts: int
     build_id: str
-    confinement: tuple[LayerReport, ...]
+    confinement: tuple[Layer, ...]
 
 
 class Supervisor:

@@ -41,9 +41,9 @@ def orders() -> tuple[bytes, ...]:
     return tuple(
         wire.encode(order)
         for order in (
-            wire.Start(program, "javascript", limits, _BUDGET_MS, offer),
-            wire.Start("return 1 as any", "typescript", limits, _BUDGET_MS, offer),
-            wire.Resume(limits, _BUDGET_MS, offer, len(_SETTLED), exact_positions=True),
+            wire.StartLeg(program, "javascript", limits, _BUDGET_MS, offer),
+            wire.StartLeg("return 1 as any", "typescript", limits, _BUDGET_MS, offer),
+            wire.ResumeLeg(limits, _BUDGET_MS, offer, len(_SETTLED), exact_positions=True),
             wire.Deliver(),
             wire.Capture(1 << 20),
             wire.Reset(),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from codemode.schemas.references import Place, References
+from codemode.schemas.references import References, SchemaPart
 
 DOCUMENT: dict[str, Any] = {
     "$id": "https://example.com/whole",
@@ -55,7 +55,7 @@ DEFS = DOCUMENT["$defs"]
 def test_a_reference_leads_to_this_very_part(reference: str, name: str, schema: Any) -> None:
     found = References(DOCUMENT).find(reference)
 
-    assert found == Place(name, schema)
+    assert found == SchemaPart(name, schema)
     assert found is not None
     assert found.schema is schema
 
@@ -76,9 +76,9 @@ def test_what_is_not_there_is_unknown(reference: object) -> None:
 def test_places_that_only_refer_on_are_gone_through_and_others_are_not() -> None:
     references = References(DOCUMENT)
 
-    assert references.resolve("#/$defs/on") == Place("a", DEFS["a"])
-    assert references.resolve("#/$defs/more") == Place("more", DEFS["more"])
-    assert references.find("#/$defs/on") == Place("on", DEFS["on"])
+    assert references.resolve("#/$defs/on") == SchemaPart("a", DEFS["a"])
+    assert references.resolve("#/$defs/more") == SchemaPart("more", DEFS["more"])
+    assert references.find("#/$defs/on") == SchemaPart("on", DEFS["on"])
 
 
 @pytest.mark.parametrize("reference", ["#/$defs/round", "#/$defs/about", "#/$defs/lost"])
@@ -97,4 +97,4 @@ def test_a_document_nested_without_end_is_searched_all_the_same() -> None:
     for _ in range(50_000):
         deep = {"items": [deep]}
 
-    assert References(deep).find("#bottom") == Place("bottom", {"$anchor": "bottom"})
+    assert References(deep).find("#bottom") == SchemaPart("bottom", {"$anchor": "bottom"})

@@ -116,7 +116,7 @@ async def test_a_syntax_error_is_a_failure_of_the_program() -> None:
     async with supervisor() as found:
         with await found.lease() as worker:
             outcome = await start(worker, "let x = ;")
-    assert isinstance(outcome, wire.Failed)
+    assert isinstance(outcome, wire.Threw)
     assert outcome.failure.kind == "syntax"
 
 
