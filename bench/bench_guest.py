@@ -19,8 +19,9 @@ from statistics import median, quantiles
 from typing import Any
 
 from codemode_runtime import compiled, image
-from codemode_runtime.guest import Done, Guest, Idle
+from codemode_runtime.guest import Guest, GuestOutcome
 from codemode_runtime.shapes import Limits, Settlement
+from codemode_runtime.wire import Done, Idle
 
 QUICK = "--quick" in sys.argv
 LIMITS = Limits(memory_bytes=256 << 20, output_bytes=1 << 20, pending_calls=128)
@@ -61,7 +62,7 @@ def new_guest() -> Guest:
     return Guest(MACHINE, IMAGE, LIMITS)
 
 
-def value_of(outcome: object) -> Any:
+def value_of(outcome: GuestOutcome) -> Any:
     assert isinstance(outcome, Done), outcome
     return json.loads(outcome.result)["value"]
 

@@ -20,7 +20,9 @@ from pathlib import Path
 from codemode_runtime import wire
 from codemode_runtime.shapes import Limits, Lookup, Settlement
 
-from codemode.workers.supervisor import Supervisor, SupervisorSettings
+from codemode.config import EngineSettings
+from codemode.workers.settings import WorkerSettings
+from codemode.workers.supervisor import Supervisor
 
 Report = dict[str, float | int | None]
 ROUNDS = 200
@@ -40,10 +42,11 @@ import codemode
 imported = time.perf_counter()
 import asyncio, sys
 from pathlib import Path
-from codemode.workers.supervisor import Supervisor, SupervisorSettings
+from codemode.workers.settings import WorkerSettings
+from codemode.workers.supervisor import Supervisor
 from bench.bench_supervisor import one_plus_one
 async def main():
-    async with Supervisor(SupervisorSettings(cache=Path(sys.argv[1]))) as supervisor:
+    async with Supervisor(WorkerSettings(cache=Path(sys.argv[1]))) as supervisor:
         await one_plus_one(supervisor)
         print(imported - began, time.perf_counter() - began)
 asyncio.run(main())
@@ -96,7 +99,7 @@ async def repeated(supervisor: Supervisor, action: Callable[[], Awaitable[None]]
 def is_full(supervisor: Supervisor) -> bool:
     """Workers wait, and none is being made."""
     found = supervisor.stats()
-    return not found.starting and found.warm >= supervisor.settings.warm
+    return not found.starting and found.warm >= supervisor.settings.engine.warm_workers
 
 
 async def full(supervisor: Supervisor) -> None:
@@ -133,7 +136,7 @@ async def measure_warm() -> None:
             show(f"concurrent, {callers} callers", samples, runs_per_second=round(per_second))
         await full(supervisor)
         show_memory(supervisor)
-    async with Supervisor(SupervisorSettings(worker_reuse=1_000_000)) as supervisor:
+    async with Supervisor(WorkerSettings(EngineSettings(worker_reuse=1_000_000))) as supervisor:
         show("warm reused", await repeated(supervisor, lambda: one_plus_one(supervisor), ROUNDS))
         samples, per_second = await concurrent(supervisor, 8, 4 * ROUNDS)
         show("concurrent reused, 8 callers", samples, runs_per_second=round(per_second))

@@ -52,7 +52,8 @@ from codemode.tools import CallContext, as_tools
 from codemode.trajectory import Recording, Redactor, SessionTrajectory, Trajectory
 from codemode.trajectory.debug_log import configure_if_asked
 from codemode.workers.errors import SupervisorError
-from codemode.workers.supervisor import Supervisor, SupervisorSettings
+from codemode.workers.settings import WorkerSettings
+from codemode.workers.supervisor import Supervisor
 
 if TYPE_CHECKING:  # loaded by the first who needs it
     from codemode.namespaces import Namespace
@@ -92,7 +93,7 @@ class Engine:
         self.config: CodeModeConfig = load_config(config, overlay=agent_config)
         self.settings: EngineSettings = load_settings(settings)
         self._tools = tuple(as_tools(tools))
-        self._supervisor = Supervisor(SupervisorSettings.of(self.config, self.settings))
+        self._supervisor = Supervisor(WorkerSettings.of(self.config, self.settings))
         self._stored = StoredRuns(store, store_limits(self.config, self.settings), store_key)
         self._recorder = Recorder(
             Tally(),

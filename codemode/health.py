@@ -74,7 +74,7 @@ class Doctor:
         return Health(self._report(known), probe)
 
     def _common(self) -> list[HealthCheck]:
-        is_off = self._supervisor.settings.confinement == "off"
+        is_off = self._supervisor.settings.engine.confinement == "off"
         return [_confinement(self._supervisor.stats(), is_off), *_servers(self._mcp)]
 
     def _report(self, checks: list[HealthCheck]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""Writes docs/reference.md from the code: `python docs/make_reference.py`. With --print it only prints.
+"""Writes docs/reference.md and the settings tables of other pages: `python docs/make_reference.py`.
 
-Signatures and docstrings of the public names, the tables of configuration, error codes and events. A test
-compares the committed page with what this makes, so change the code or the words here, never the page.
+The reference has signatures and docstrings of the public names and the tables of configuration, error codes
+and events. With --check nothing is written: the pages that are stale are printed, and a test runs that. So
+change the code or the words here, never what this makes.
 """
 
 from __future__ import annotations
@@ -16,22 +17,21 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
+from tables import fill_tables, settings_table
 
 import codemode
-from codemode.config import settings
-from codemode.config.rules import FieldRule, Flag, Number, OneOf, SomeOf
+from codemode.config import CodeModeConfig, EngineSettings, ToolSearchConfig
 from codemode.contract import events
 from codemode.contract.error_codes import ERRORS
 
-PAGE = Path(__file__).with_name("reference.md")
+FOLDER = Path(__file__).parent
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = Function | ast.ClassDef
 _WIDTH = 100
 
 # Where codemode/__init__.py does not reach: each module is imported by who needs it.
 ADAPTERS = {
-    "codemode.adapters": ("prepare_tools", "ModelTools", "Answer"),
+    "codemode.adapters": ("prepare_tools", "ModelTools", "ModelAnswer"),
     "codemode.adapters.raw": ("declare", "answer_calls", "converse", "Conversation", "TurnLimit"),
 }
 # Read and not imported: the frameworks they load take seconds.
@@ -40,36 +40,11 @@ SHELLS = {
     "langchain": "as_langchain",
     "openai_agents": "as_openai_agents",
 }
-CONFIG_WORDS = {
-    "enabled": "the only activation gate; setting other fields does not enable it",
-    "runtime": "",
-    "mode": "expose `exec` and `wait`, hide the rest",
-    "languages": "a subset, not empty",
-    "timeoutMs": "wall clock of one exec or one wait",
-    "memoryLimitBytes": "guest heap",
-    "maxOutputBytes": "text, JSON, logs and the final value of one result",
-    "maxSnapshotBytes": "one stored snapshot",
-    "maxPendingToolCalls": "nested calls in flight at once",
-    "snapshotTtlSeconds": "how long a suspended run can be resumed",
-    "searchDefaultLimit": "hits of `tools.search` without a limit; not above maxSearchLimit",
-    "maxSearchLimit": "hits of `tools.search` at most",
-}
-SETTINGS_WORDS = {
-    "workerReuse": "legs for each worker process; 1 gives every leg a process of its own",
-    "maxWorkers": "legs at once; a leg that waits for tools keeps its worker",
-    "warmWorkers": "workers ready before they are asked for",
-    "queueLimit": "legs that may wait for a worker; more are refused",
-    "confinement": "`require` makes a missing layer a start-up error, `off` is for debugging",
-    "maxSuspendedRuns": "suspended runs in the store",
-    "maxStoreBytes": "of all suspended runs together",
-}
 # Their fields are the tables above.
 IN_TABLES = {
     "CodeModeConfig": "See [configuration](#configuration).",
     "EngineSettings": "See [settings](#settings).",
 }
-# Defaults that depend on the machine.
-COUNTED = {"maxWorkers": "4 per core, at least 8", "warmWorkers": "one per core, at least 2"}
 
 
 def render() -> str:
@@ -79,10 +54,14 @@ def render() -> str:
         "## Configuration",
         "`Engine(config=...)`: `true`, `false` or an object, `tools.codeMode` in a host's document. Numbers "
         "are clamped; unknown keys and wrong types are a `ConfigError`.",
-        _table(settings.CodeModeConfig(), vars(settings)["_CONFIG_RULES"], CONFIG_WORDS),
+        settings_table(CodeModeConfig),
         "## Settings",
         "`Engine(settings=...)`: how the engine works, which no program can see.",
-        _table(settings.EngineSettings(), vars(settings)["_SETTINGS_RULES"], SETTINGS_WORDS),
+        settings_table(EngineSettings),
+        "## Tool Search",
+        "`engine.tool_search(...)`: `true`, `false` or an object, `tools.toolSearch` in a host's document. "
+        "See [Tool Search](tool-search.md).",
+        settings_table(ToolSearchConfig),
         "## Error codes",
         "`result.code` of a failed result. The texts are in [errors](guides/errors.md); the suggestion is in "
         "`to_envelope(result)`.",
@@ -99,27 +78,6 @@ def render() -> str:
         parts += [f"## {module}", *(_entry(name, getattr(found, name)) for name in names)]
     parts += [_shell(module, name) for module, name in SHELLS.items()]
     return "\n\n".join(parts) + "\n"
-
-
-def _table(defaults: msgspec.Struct, rules: Mapping[str, FieldRule], words: Mapping[str, str]) -> str:
-    values = msgspec.to_builtins(defaults)
-    rows = ["| field | default | allowed | meaning |", "|---|---|---|---|"]
-    for name, rule in rules.items():
-        default = COUNTED.get(name) or f"`{msgspec.json.encode(values[name]).decode()}`"
-        rows.append(f"| `{name}` | {default} | {_allowed(rule)} | {words[name]} |")
-    return "\n".join(rows)
-
-
-def _allowed(rule: FieldRule) -> str:
-    match rule:
-        case Flag():
-            return "true, false"
-        case Number():
-            return f"{rule.low:,} … {rule.high:,}"
-        case OneOf() | SomeOf():
-            return ", ".join(f'`"{name}"`' for name in rule.allowed)
-        case _:
-            raise TypeError(rule)
 
 
 def _errors() -> str:
@@ -252,8 +210,15 @@ def _doc(written: Definition) -> str:
     return " ".join((ast.get_docstring(written) or "").split("\n\n")[0].split())
 
 
+def stale_pages() -> dict[Path, str]:
+    """The pages that are not what the code makes of them, with what they should be."""
+    made = {page: fill_tables(page.read_text()) for page in sorted(FOLDER.rglob("*.md"))}
+    made[FOLDER / "reference.md"] = render()
+    return {page: text for page, text in made.items() if not page.exists() or page.read_text() != text}
+
+
 if __name__ == "__main__":
-    if "--print" in sys.argv:
-        print(render(), end="")
-    else:
-        PAGE.write_text(render())
+    for page, text in stale_pages().items():
+        print(page.relative_to(FOLDER))
+        if "--check" not in sys.argv:
+            page.write_text(text)

@@ -1,6 +1,7 @@
 """The code in README and docs runs, and prints what the page says; links lead somewhere."""
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -80,10 +81,30 @@ def test_each_page_is_in_the_index(page: Path) -> None:
     assert page == index or page.relative_to(index.parent).as_posix() in listed or f"{folder}/" in listed
 
 
-def test_the_reference_is_what_the_code_makes_of_it() -> None:
-    made = python(PROJECT / "docs" / "make_reference.py", "--print")
-    assert made.stderr == ""
-    assert made.stdout == (PROJECT / "docs" / "reference.md").read_text(), "run docs/make_reference.py"
+def test_the_reference_and_the_tables_of_pages_are_what_the_code_makes_of_them() -> None:
+    assert stale_pages(PROJECT / "docs") == [], "run docs/make_reference.py"
+
+
+def test_a_number_changed_by_hand_in_a_page_makes_it_stale_and_writing_it_anew_mends_it(
+    tmp_path: Path,
+) -> None:
+    docs = tmp_path / "docs"
+    shutil.copytree(PROJECT / "docs", docs)
+    for name, row in [("engine.md", "`queueLimit`"), ("guides/limits.md", "`timeoutMs`")]:
+        page = docs / name
+        page.write_text(page.read_text().replace(f"\n| {row} | ", f"\n| {row} | 7 or "))
+    (docs / "reference.md").unlink()
+
+    assert stale_pages(docs) == ["engine.md", "guides/limits.md", "reference.md"]
+    assert stale_pages(docs, check=False) == ["engine.md", "guides/limits.md", "reference.md"]
+    assert stale_pages(docs) == []
+    assert (docs / "engine.md").read_text() == (PROJECT / "docs" / "engine.md").read_text()
+
+
+def stale_pages(docs: Path, *, check: bool = True) -> list[str]:
+    told = python(docs / "make_reference.py", *(["--check"] if check else []))
+    assert told.stderr == ""
+    return told.stdout.split()
 
 
 def test_the_error_page_has_each_code_once_and_in_order() -> None:

@@ -97,3 +97,11 @@ def test_no_class_overrides_a_private_method_of_a_class_from_another_module() ->
 def private_methods(node: ast.ClassDef) -> set[str]:
     functions = (item for item in node.body if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef))
     return {item.name for item in functions if item.name.startswith("_") and not item.name.startswith("__")}
+
+
+def test_a_class_name_has_one_meaning_in_all_three_packages() -> None:
+    names: dict[str, list[str]] = {}
+    for path, tree in modules():
+        for node in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
+            names.setdefault(node.name, []).append(path)
+    assert {name: paths for name, paths in names.items() if len(paths) > 1} == {}

@@ -16,14 +16,14 @@ from codemode.cli.quantities import milliseconds, seconds, size
 if TYPE_CHECKING:
     from pathlib import Path
 
-# option, field of tools.codeMode, how it is read, and what it says
+# option, field of tools.codeMode, how it is read; what it means is in the settings table
 _LIMITS = (
-    ("--timeout", "timeoutMs", milliseconds, "TIME", "time of one exec or wait: 10, 500ms (default 10 s)"),
-    ("--memory", "memoryLimitBytes", size, "SIZE", "heap of the program: 64M (default), 1 MiB to 1 GiB"),
-    ("--max-output", "maxOutputBytes", size, "SIZE", "output and value together (default 64k)"),
-    ("--max-snapshot", "maxSnapshotBytes", size, "SIZE", "one suspended run (default 10M)"),
-    ("--max-pending", "maxPendingToolCalls", int, "N", "nested calls at once (default 16)"),
-    ("--ttl", "snapshotTtlSeconds", seconds, "TIME", "how long a suspended run is kept (default 15m)"),
+    ("--timeout", "timeoutMs", milliseconds, "TIME"),
+    ("--memory", "memoryLimitBytes", size, "SIZE"),
+    ("--max-output", "maxOutputBytes", size, "SIZE"),
+    ("--max-snapshot", "maxSnapshotBytes", size, "SIZE"),
+    ("--max-pending", "maxPendingToolCalls", int, "N"),
+    ("--ttl", "snapshotTtlSeconds", seconds, "TIME"),
 )
 _DOCUMENT_KEYS = ("tools", "policy", "settings", "mcpServers", "mcp")
 
@@ -32,14 +32,19 @@ def add_engine_arguments(
     parser: argparse.ArgumentParser, *, servers: tuple[str, ...] = ("--mcp", "--servers")
 ) -> None:
     """`servers` are the names of the option for MCP servers: for `serve`, --mcp is something else."""
+    from codemode.config import CodeModeConfig, EngineSettings
+    from codemode.config.rows import choices_of, help_of, rows_of
+
     add_tool_arguments(parser, servers=servers)
     add_store_argument(parser)
-    limits = parser.add_argument_group("limits (numbers outside what is allowed are clamped, and it says so)")
-    for option, field, read, metavar, text in _LIMITS:
-        limits.add_argument(option, dest=field, type=read, metavar=metavar, help=text)
-    limits.add_argument(
-        "--confinement", choices=("auto", "require", "off"), help="of the worker processes (default auto)"
+    limits = parser.add_argument_group(
+        "limits (times as 10, 500ms or 2m, sizes as 64k or 10M; clamped to what is allowed, and it says so)"
     )
+    fields, settings = rows_of(CodeModeConfig), rows_of(EngineSettings)
+    for option, field, read, metavar in _LIMITS:
+        limits.add_argument(option, dest=field, type=read, metavar=metavar, help=help_of(fields[field]))
+    confinement = settings["confinement"]
+    limits.add_argument("--confinement", choices=choices_of(confinement), help=help_of(confinement))
 
 
 def add_tool_arguments(

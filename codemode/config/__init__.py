@@ -1,26 +1,21 @@
-"""Configuration: `tools.codeMode` as the contract has it, and the engine's own settings.
+"""Configuration: `tools.codeMode` and `tools.toolSearch` as the contract has them, and the engine's settings.
 
-The two are apart because every key of `tools.codeMode` is promised to hosts and an unknown one is refused:
-how many workers there are is no part of that promise, and comes through `Engine(settings=…)`.
+table.py has a row for each field; everything else about them is made from the rows.
 """
 
+from codemode_runtime.shapes import Language
+
 from codemode.config.files import read_config, read_document
+from codemode.config.loading import load_config, load_settings, load_tool_search, resolve_config
 from codemode.config.rules import ConfigError
-from codemode.config.settings import (
-    CodeModeConfig,
-    EngineSettings,
-    Language,
-    load_config,
-    load_settings,
-    resolve_config,
-)
-from codemode.config.tool_search import ToolSearchConfig, load_tool_search
+from codemode.config.table import CodeModeConfig, EngineSettings, SearchMode, ToolSearchConfig
 
 __all__ = [
     "CodeModeConfig",
     "ConfigError",
     "EngineSettings",
     "Language",
+    "SearchMode",
     "ToolSearchConfig",
     "load_config",
     "load_settings",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from codemode.config.loading import load_config
 from codemode.config.rules import ConfigError
-from codemode.config.settings import CodeModeConfig, load_config
+from codemode.config.table import CodeModeConfig
 
 _MAX_FILE = 4 << 20
 _JSON_SUFFIXES = (".json", ".json5", ".jsonc")

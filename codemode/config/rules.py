@@ -36,8 +36,12 @@ class Flag(Struct, frozen=True):
 
 
 class Number(Struct, frozen=True):
+    """`at_most` is a field of the same section, by its name in Python: this one is not above that one."""
+
     low: int
     high: int
+    unit: str = ""
+    at_most: str = ""
 
     def read(self, key: str, value: object) -> int:
         """Clamped, then cut to a whole number."""
@@ -75,6 +79,31 @@ class SomeOf(Struct, frozen=True):
                     key, f"may only list {wanted}, not {shown(item)}.{_meant(item, self.allowed)}"
                 )
         return tuple(name for name in self.allowed if name in items)
+
+
+class Gated(Struct, frozen=True):
+    """A gate that people also write as true and false."""
+
+    allowed: tuple[str, ...] = ("off", "on", "auto")
+
+    def read(self, key: str, value: object) -> str:
+        if isinstance(value, bool):
+            return "on" if value else "off"
+        return OneOf(self.allowed).read(key, value)
+
+
+class Names(Struct, frozen=True):
+    """A list of texts that are not blank; `kind` says which, for the docs."""
+
+    kind: str
+
+    def read(self, key: str, value: object) -> tuple[str, ...]:
+        items = cast("list[object]", value) if isinstance(value, list | tuple) else None
+        if items is None or not all(isinstance(item, str) and item.strip() for item in items):
+            raise ConfigError(
+                key, f"must be a list of tool names, ids or groups, not {shown(cast('object', value))}."
+            )
+        return tuple(cast("str", item).strip() for item in items)
 
 
 class FieldRule(Protocol):

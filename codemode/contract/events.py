@@ -23,7 +23,7 @@ class _Event(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type"
         return msgspec.json.decode(msgspec.json.encode(self))
 
 
-class Started(_Event, frozen=True, tag="started"):
+class RunStarted(_Event, frozen=True, tag="started"):
     """`tool_call` is what exec was called with: how whoever called it learns the run's id while it runs."""
 
     type: ClassVar[Literal["started"]] = "started"
@@ -63,13 +63,13 @@ class CallUpdated(_Event, frozen=True, tag="call_update"):
     progress: Any
 
 
-class Suspended(_Event, frozen=True, tag="suspended"):
+class RunSuspended(_Event, frozen=True, tag="suspended"):
     type: ClassVar[Literal["suspended"]] = "suspended"
     reason: WaitReason
     bytes: int
 
 
-class Resumed(_Event, frozen=True, tag="resumed"):
+class RunResumed(_Event, frozen=True, tag="resumed"):
     type: ClassVar[Literal["resumed"]] = "resumed"
     settled: int
 
@@ -79,7 +79,7 @@ class LimitHit(_Event, frozen=True, tag="limit_hit"):
     code: ErrorCode
 
 
-class Finished(_Event, frozen=True, tag="finished"):
+class RunFinished(_Event, frozen=True, tag="finished"):
     """The last event of a run. `code` is there if it failed."""
 
     type: ClassVar[Literal["finished"]] = "finished"
@@ -88,13 +88,13 @@ class Finished(_Event, frozen=True, tag="finished"):
 
 
 Event = (
-    Started
+    RunStarted
     | OutputAdded
     | CallStarted
     | CallUpdated
     | CallFinished
-    | Suspended
-    | Resumed
+    | RunSuspended
+    | RunResumed
     | LimitHit
-    | Finished
+    | RunFinished
 )

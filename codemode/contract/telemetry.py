@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, cast
 
 import msgspec
+from codemode_runtime.shapes import LossyValue
 from msgspec import Struct
 
 CallMethod = Literal["call", "search", "describe", "namespace"]
@@ -44,13 +45,6 @@ class CallRecord(Struct, frozen=True, rename="camel"):
 
     def ended(self, end: CallEnd) -> CallRecord:
         return msgspec.structs.replace(self, status=end.status, ms=round(end.ms, 3), bytes_out=end.bytes_out)
-
-
-class LossyValue(Struct, frozen=True):
-    """A part of the final value that JSON cannot hold as it was."""
-
-    path: str
-    kind: str
 
 
 class SnapshotCost(Struct, frozen=True, rename="camel"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from codemode.declarations.schema_types import SchemaTypes
 from codemode.declarations.type_words import comment, one_line, quoted
@@ -68,8 +69,9 @@ def declare_server(identifier: str, name: str, tools: Mapping[str, Tool], method
     )
     parts: list[str] = []
     size = 0
+    taken = set(_SHARED)
     for own, tool in tools.items():
-        declared = declare_tool(own, tool)
+        declared = declare_tool(own, tool, taken)
         size += len(declared.encode())
         if size > _MAX_FILE:
             left = len(tools) - len(parts)
@@ -83,30 +85,57 @@ def declare_server(identifier: str, name: str, tools: Mapping[str, Tool], method
     return f"{head}declare namespace MCP.{identifier} {{\n{''.join(parts)}}}\n"
 
 
-def declare_tool(identifier: str, tool: Tool) -> str:
-    """One function, with the types it needs before it; indented to stand in its server's namespace."""
+class TypeText(NamedTuple):
+    """A type as it is written, and the aliases to write before it."""
+
+    text: str
+    aliases: str = ""
+
+
+_ANY_INPUT = TypeText("Record<string, unknown>")
+_ANY_RESULT = TypeText("unknown")
+
+
+def declare_tool(identifier: str, tool: Tool, taken: set[str] | None = None) -> str:
+    """One function, with the types it needs before it; indented to stand in its server's namespace.
+
+    Where that would be too long, the result says less, else the input, else both. `taken` are the names of
+    types in that namespace, to which its own are added.
+    """
     prefix = identifier[:1].upper() + identifier[1:]
-    taken = set(_SHARED)
-    takes = SchemaTypes(tool.parameters, prefix, taken)
-    given = takes.of(tool.parameters, "  ")
-    result, aliases = "McpToolResult", takes.aliases
+    taken = set(_SHARED) if taken is None else taken
+    takes = _typed(tool.parameters, prefix, taken)
+    gives = TypeText("McpToolResult")
     if tool.returns is not None:
-        gives = SchemaTypes(tool.returns, f"{prefix}Result", taken)
-        result = gives.of(tool.returns, "  ")
-        aliases = takes.aliases | gives.aliases
-    if given == "unknown":
-        given = "Record<string, unknown>"
-    is_needed = (
-        bool(tool.parameters.get("required")) or given.startswith("(") or " | " in given.partition("{")[0]
-    )
-    types = "".join(f"  type {name} = {body};\n" for name, body in aliases.items())
-    told = comment(one_line(tool.description, _MAX_DESCRIPTION), "  ")
-    parameter = f"input{'' if is_needed else '?'}: {given}"
-    declared = f"{types}{told}  function {identifier}({parameter}): Promise<{result}>;\n"
-    if len(declared) > _MAX_TOOL:
-        note = comment(one_line(tool.description, 200) + " (types too long: see $api)", "  ")
-        return f"{note}  function {identifier}(input: Record<string, unknown>): Promise<unknown>;\n"
+        gives = _typed(tool.returns, f"{prefix}Result", taken)
+    if takes.text == "unknown":
+        takes = _ANY_INPUT
+    mark = "" if _is_needed(tool, takes.text) else "?"
+    declared = ""
+    for given, result, cut in (
+        (takes, gives, ""),
+        (takes, _ANY_RESULT, "result type"),
+        (_ANY_INPUT, gives, "input type"),
+        (_ANY_INPUT, _ANY_RESULT, "types"),
+    ):
+        told = one_line(tool.description, 200) + f" ({cut} too long: see $api)" if cut else tool.description
+        note = comment(one_line(told, _MAX_DESCRIPTION), "  ")
+        signature = f"(input{mark}: {given.text}): Promise<{result.text}>"
+        declared = f"{given.aliases}{result.aliases}{note}  function {identifier}{signature};\n"
+        if len(declared) <= _MAX_TOOL:
+            break
     return declared
+
+
+def _typed(schema: dict[str, Any], prefix: str, taken: set[str]) -> TypeText:
+    types = SchemaTypes(schema, prefix, taken)
+    text = types.of(schema, "  ")
+    return TypeText(text, "".join(f"  type {name} = {body};\n" for name, body in types.aliases.items()))
+
+
+def _is_needed(tool: Tool, given: str) -> bool:
+    """Whether a call without any input cannot be right."""
+    return bool(tool.parameters.get("required")) or given.startswith("(") or " | " in given.partition("{")[0]
 
 
 def declare_methods(methods: Mapping[str, Tool]) -> list[str]:

@@ -7,9 +7,9 @@ type may say less than its schema, never something else.
 from __future__ import annotations
 
 import re
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
-from codemode.declarations.identifiers import camel_case
+from codemode.declarations.aliases import Aliases
 from codemode.declarations.type_words import MAX_KEY, comment, key, literal, one_line
 
 _MAX_NODES = 600
@@ -17,6 +17,8 @@ _DEEPEST = 16
 _MAX_VALUES = 100
 _MAX_PROPERTIES = 200
 _MAX_NOTE = 300
+_MAX_PATTERNS = 10
+_MAX_INDEX = 60
 _SIMPLE = re.compile(r"[A-Za-z_$][\w$]*")
 _PLAIN_TYPES = {
     "string": "string",
@@ -31,17 +33,28 @@ _ARRAY_WORDS = ("items", "prefixItems")
 Schema = dict[str, Any]
 
 
+class Member(NamedTuple):
+    name: str
+    type: str
+    is_required: bool
+    note: str
+
+    def line(self, indent: str) -> str:
+        return f"{self.note}{indent}{key(self.name)}{'' if self.is_required else '?'}: {self.type};"
+
+
 class SchemaTypes:
     """The types of one schema document. References become aliases, collected as they are met."""
 
     def __init__(self, root: Schema, prefix: str, taken: set[str] | None = None) -> None:
         """Aliases are called `prefix` and a part of their own; `taken` are those of earlier documents."""
-        self.aliases: dict[str, str] = {}
-        self._root = root
-        self._prefix = prefix
-        self._taken = set[str]() if taken is None else taken
-        self._by_place: dict[str, str] = {}
+        self._aliases = Aliases(root, prefix, set() if taken is None else taken)
         self._nodes = 0
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        """By name, what they stand for."""
+        return self._aliases.bodies
 
     def of(self, schema: object, indent: str = "", depth: int = 0) -> str:
         """The type. `indent` is that of the line it starts on."""
@@ -52,7 +65,7 @@ class SchemaTypes:
             return "unknown"
         node = cast("Schema", schema)
         parts = [
-            self._reference(node.get("$ref"), depth),
+            self._aliases.name(node.get("$ref"), lambda target: self.of(target, "", min(depth + 1, 4))),
             self._own(node, indent, depth),
             *(self._union(node.get(word), indent, depth) for word in ("anyOf", "oneOf")),
             *(self.of(part, indent, depth + 1) for part in _listed(node.get("allOf"))),
@@ -95,101 +108,95 @@ class SchemaTypes:
             name: properties[name] for name in list(properties)[:_MAX_PROPERTIES] if len(name) <= MAX_KEY
         }
         inner = indent + "  "
-        lines = [
-            self._member(name, shown[name], name in required, inner, depth)
+        members = [
+            Member(name, self._inner(shown[name], inner, depth), name in required, _note(shown[name], inner))
             for name in sorted(shown, key=lambda name: name not in required)
         ]
         # Required and not described all the same: the server will ask for it.
-        lines += [
-            f"{inner}{key(name)}: unknown;"
+        members += [
+            Member(name, "unknown", True, "")
             for name in sorted(required - properties.keys())[:20]
             if len(name) <= MAX_KEY
         ]
+        mentioned = self._aliases.mentions
         others = self._others(node, inner, depth, cut=len(shown) < len(properties))
-        if not lines:
-            is_empty = others == "never" or (not others and "properties" in node)
-            return "{}" if is_empty else f"Record<string, {others or 'unknown'}>"
-        if others and others != "never":
-            lines.append(f"{inner}[key: string]: {others};")
-        if len(lines) <= 4 and not any("\n" in line for line in lines) and sum(map(len, lines)) < 90:
-            return "{ " + " ".join(line.strip() for line in lines).removesuffix(";") + " }"
-        return "{\n" + "\n".join(lines) + f"\n{indent}}}"
-
-    def _member(self, name: str, schema: object, is_required: bool, indent: str, depth: int) -> str:
-        mark = "" if is_required else "?"
-        return f"{_note(schema, indent)}{indent}{key(name)}{mark}: {self.of(schema, indent, depth + 1)};"
+        if members:
+            return _braced(members, others, indent)
+        if others == "never" or (not others and "properties" in node):
+            return "{}"
+        # An alias may not lead to itself through Record, which is an alias too.
+        is_deferred = self._aliases.mentions > mentioned
+        return f"{{ [key: string]: {others} }}" if is_deferred else f"Record<string, {others or 'unknown'}>"
 
     def _others(self, node: Schema, indent: str, depth: int, *, cut: bool) -> str:
         """The type of members that are not named: empty if the schema says nothing about them."""
         extra = node.get("additionalProperties")
         by_pattern = list(_named(node.get("patternProperties")).values())
-        if cut or extra is True:
+        is_closed = extra is False or isinstance(extra, dict)
+        if cut or extra is True or (by_pattern and not is_closed) or len(by_pattern) > _MAX_PATTERNS:
             return "unknown"
-        found = [self.of(schema, indent, depth + 1) for schema in by_pattern[:10]]
         if isinstance(extra, dict):
-            found.append(self.of(cast("Schema", extra), indent, depth + 1))
-        if found:
-            return _either(found)
+            by_pattern.append(cast("Schema", extra))
+        if by_pattern:
+            return _either([self._inner(schema, indent, depth) for schema in by_pattern])
         return "never" if extra is False else ""
 
     def _array(self, node: Schema, indent: str, depth: int) -> str:
         items: object = node.get("items")
-        first: object = node.get("prefixItems", items if isinstance(items, list) else None)
-        if not isinstance(first, list):
-            return _array_of(self.of(cast("object", items), indent, depth + 1))
+        given: object = node.get("prefixItems", items if isinstance(items, list) else None)
+        if not isinstance(given, list):
+            return _array_of(self._inner(cast("object", items), indent, depth))
+        first = cast("list[Any]", given)
         rest = cast("object", node.get("additionalItems") if items is first else items)
         least = node.get("minItems")
-        needed = least if isinstance(least, int) else len(cast("list[Any]", first))
+        needed = least if isinstance(least, int) else len(first)
         members = [
-            _optional(self.of(item, indent, depth + 1), at >= needed)
-            for at, item in enumerate(cast("list[Any]", first)[:_MAX_VALUES])
+            f"{_grouped(self._extra(item, indent, depth))}?"
+            if at >= needed
+            else self._inner(item, indent, depth)
+            for at, item in enumerate(first[:_MAX_VALUES])
         ]
-        if isinstance(rest, dict):
-            members.append(f"...{_array_of(self.of(cast('Schema', rest), indent, depth + 1))}")
+        if len(first) > _MAX_VALUES or rest is True:
+            members.append("...unknown[]")
+        elif isinstance(rest, dict):
+            members.append(f"...{_grouped(self._extra(cast('Schema', rest), indent, depth))}[]")
         return f"[{', '.join(members)}]"
 
+    def _extra(self, item: object, indent: str, depth: int) -> str:
+        """The type of an item that may be missing. If it is a list TypeScript looks into it at once, and must
+        not find the alias that it is a part of."""
+        mentioned = self._aliases.mentions
+        found = self._inner(item, indent, depth)
+        is_list = "[" in found or "Array<" in found
+        return "unknown" if is_list and self._aliases.mentions > mentioned else found
+
+    def _inner(self, schema: object, indent: str, depth: int) -> str:
+        """The type of a member or an item."""
+        with self._aliases.in_braces():
+            return self.of(schema, indent, depth + 1)
+
     def _union(self, given: object, indent: str, depth: int) -> str:
-        members = _listed(given)[:_MAX_VALUES]
-        return _either([self.of(member, indent, depth + 1) for member in members]) if members else "unknown"
-
-    def _reference(self, given: object, depth: int) -> str:
-        place, target = self._follow(given)
-        if place is None:
+        members = [member for member in _listed(given) if not self._aliases.is_itself(member)]
+        if not members or len(members) > _MAX_VALUES:
             return "unknown"
-        known = self._by_place.get(place)
-        if known is not None:
-            return known
-        name = self._by_place[place] = self._alias_name(place)
-        body = self.of(target, "", min(depth + 1, 4))
-        self.aliases[name] = body if body != name else "unknown"
-        return name
+        return _either([self.of(member, indent, depth + 1) for member in members])
 
-    def _follow(self, given: object) -> tuple[str | None, object]:
-        """Through references to references; a chain that leads nowhere, or into itself, has no target."""
-        seen: set[str] = set()
-        while isinstance(given, str) and given.startswith("#") and given not in seen:
-            seen.add(given)
-            target: object = self._root
-            for step in given[1:].split("/")[1:]:
-                place = step.replace("~1", "/").replace("~0", "~")
-                target = _at(target, place)
-                if target is None:
-                    return None, None
-            node = cast("Schema", target) if isinstance(target, dict) else {}
-            if set(node) != {"$ref"}:
-                return given, cast("object", target)
-            given = node["$ref"]
-        return None, None
 
-    def _alias_name(self, place: str) -> str:
-        last = camel_case(place.rpartition("/")[2], "self") if "/" in place else "self"
-        base = name = f"{self._prefix}{last[:1].upper()}{last[1:]}"
-        number = 1
-        while name in self._taken:
-            number += 1
-            name = f"{base}{number}"
-        self._taken.add(name)
-        return name
+def _braced(members: list[Member], others: str, indent: str) -> str:
+    inner = indent + "  "
+    lines = [member.line(inner) for member in members]
+    if others and others != "never":
+        lines.append(f"{inner}[key: string]: {_index(members, others)};")
+    if len(lines) <= 4 and not any("\n" in line for line in lines) and sum(map(len, lines)) < 90:
+        return "{ " + " ".join(line.strip() for line in lines).removesuffix(";") + " }"
+    return "{\n" + "\n".join(lines) + f"\n{indent}}}"
+
+
+def _index(members: list[Member], others: str) -> str:
+    """The type of the other members, wide enough for the named ones: TypeScript wants those to fit it too."""
+    optional = [] if all(member.is_required for member in members) else ["undefined"]
+    found = _either([others, *(member.type for member in members), *optional])
+    return found if len(found) <= _MAX_INDEX and "\n" not in found else "unknown"
 
 
 def _note(schema: object, indent: str) -> str:
@@ -221,10 +228,8 @@ def _array_of(item: str) -> str:
     return f"{item}[]" if _SIMPLE.fullmatch(item) else f"Array<{item}>"
 
 
-def _optional(member: str, is_optional: bool) -> str:
-    if not is_optional:
-        return member
-    return f"{member}?" if _SIMPLE.fullmatch(member) else f"({member})?"
+def _grouped(item: str) -> str:
+    return item if _SIMPLE.fullmatch(item) else f"({item})"
 
 
 def _listed(value: object) -> list[Any]:
@@ -233,14 +238,3 @@ def _listed(value: object) -> list[Any]:
 
 def _named(value: object) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _at(found: object, step: str) -> object:
-    match found:
-        case dict():
-            return cast("Schema", found).get(step)
-        case list() if step.isdecimal() and len(step) < 6:
-            items = cast("list[object]", found)
-            return items[int(step)] if int(step) < len(items) else None
-        case _:
-            return None

@@ -2,18 +2,24 @@
 
 Checking a value against a tree costs at most the tree's size for each part of the value. With references left
 in, twenty of them can mean a million checks, and a server that nobody vouches for may send such a schema.
+
+What is unfolded never refuses what the schema accepts. A place that refers back to what contains it, or to
+another document, becomes "anything": the server checks that itself.
 """
 
 from __future__ import annotations
 
 from typing import Any, cast
 
+from codemode.schemas.references import DATA_KEYWORDS, NAMED_SCHEMAS, References
+
 _MAX_NODES = 20_000
 _MAX_DEPTH = 120
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _DROPPED = frozenset((*_REFERENCES, "$defs", "definitions", "$id", "$anchor", "$dynamicAnchor", "$schema"))
-_BY_NAME = frozenset(("properties", "patternProperties", "dependentSchemas"))
-_DATA = frozenset(("enum", "const", "default", "examples", "required", "dependentRequired"))
+_CONDITION = frozenset(("if", "then", "else"))
+# Unlike `true`, it also says that it knows every member and item, which `unevaluatedProperties` asks for.
+_ANYTHING: dict[str, Any] = {"unevaluatedProperties": True, "unevaluatedItems": True}
 
 
 class Unusable(Exception):
@@ -23,17 +29,19 @@ class Unusable(Exception):
 
 
 def unfold(schema: dict[str, Any]) -> dict[str, Any]:
-    """A place that refers back to what contains it becomes "anything": the server checks that itself."""
-    unfolded = _Unfolder(schema).of(schema, (), 0)
+    unfolded = _Unfolder(schema).of(schema, (id(schema),), 0)
     return cast("dict[str, Any]", unfolded) if isinstance(unfolded, dict) else {}
 
 
 class _Unfolder:
-    def __init__(self, root: dict[str, Any]) -> None:
-        self._root = root
-        self._nodes = 0
+    """`through` are the places that were followed to here, by their identity."""
 
-    def of(self, found: object, through: tuple[str, ...], depth: int) -> object:
+    def __init__(self, root: dict[str, Any]) -> None:
+        self._references = References(root)
+        self._nodes = 0
+        self._cuts = 0
+
+    def of(self, found: object, through: tuple[int, ...], depth: int) -> object:
         self._nodes += 1
         if self._nodes > _MAX_NODES:
             raise Unusable(f"more than {_MAX_NODES} parts")
@@ -44,37 +52,56 @@ class _Unfolder:
         if not isinstance(found, dict):
             return found
         node = cast("dict[str, object]", found)
-        own = {
-            key: self._keyword(key, value, through, depth + 1)
-            for key, value in node.items()
-            if key not in _DROPPED
-        }
+        own = self._keywords(node, through, depth + 1)
         referred = [self._follow(node[key], through, depth) for key in _REFERENCES if key in node]
-        if not referred:
-            return own
-        return {"allOf": [*referred, own]} if own else referred[0]
+        return _both(referred, own)
 
-    def _keyword(self, key: str, value: object, through: tuple[str, ...], depth: int) -> object:
-        if key in _DATA:
+    def _keywords(self, node: dict[str, object], through: tuple[int, ...], depth: int) -> dict[str, Any]:
+        """The schema's own. A part that became "anything" must not make its container refuse more."""
+        own: dict[str, Any] = {}
+        loose: set[str] = set()
+        for key, value in node.items():
+            if key in _DROPPED:
+                continue
+            cuts = self._cuts
+            own[key] = self._keyword(key, value, through, depth)
+            if self._cuts > cuts:
+                loose.add(key)
+        if "not" in loose:
+            del own["not"]
+        if "contains" in loose:
+            own.pop("maxContains", None)
+        if "oneOf" in loose:  # more than one may match now
+            own = _both([{"anyOf": own.pop("oneOf")}], own)
+        if "if" in loose:
+            own = _both([_ANYTHING], {key: own[key] for key in own if key not in _CONDITION})
+        return own
+
+    def _keyword(self, key: str, value: object, through: tuple[int, ...], depth: int) -> object:
+        if key in DATA_KEYWORDS:
             return value
-        if key in _BY_NAME and isinstance(value, dict):
+        if key in NAMED_SCHEMAS and isinstance(value, dict):
             # Names of the user's, not keywords: a property may well be called "$ref".
             named = cast("dict[str, object]", value)
             return {name: self.of(schema, through, depth) for name, schema in named.items()}
         return self.of(value, through, depth)
 
-    def _follow(self, reference: object, through: tuple[str, ...], depth: int) -> object:
-        if not isinstance(reference, str) or not reference.startswith("#/"):
-            return True  # the whole schema again, or another document
-        if reference in through:
-            return True
-        target: object = self._root
-        for step in reference[2:].split("/"):
-            if not isinstance(target, dict):
-                raise Unusable("a reference to nowhere")
-            node = cast("dict[str, object]", target)
-            key = step.replace("~1", "/").replace("~0", "~")
-            if key not in node:
-                raise Unusable("a reference to nowhere")
-            target = node[key]
-        return self.of(target, (*through, reference), depth + 1)
+    def _follow(self, reference: object, through: tuple[int, ...], depth: int) -> object:
+        place = self._references.find(reference)
+        if place is None and isinstance(reference, str) and reference.startswith("#"):
+            raise Unusable("a reference to nowhere")
+        if place is None or id(place.schema) in through:
+            self._cuts += 1
+            return _ANYTHING
+        return self.of(place.schema, (*through, id(place.schema)), depth + 1)
+
+
+def _both(others: list[Any], own: dict[str, Any]) -> Any:
+    """One schema of several. Own keywords stay where they are: `unevaluatedProperties` sees what is in the
+    `allOf` beside it, and nothing outside of a branch that it stands in."""
+    if not others:
+        return own
+    if not own and len(others) == 1:
+        return others[0]
+    more = own.get("allOf", [])
+    return {**own, "allOf": [*others, *cast("list[Any]", more)] if isinstance(more, list) else more}

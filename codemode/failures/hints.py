@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from codemode_runtime.wire import Lossy
+from codemode_runtime.shapes import LossyValue
 
 from codemode.failures.available import Available
 from codemode.failures.expressions import (
@@ -229,7 +229,7 @@ def hint_for_syntax(source_line: str, language: str, languages: Collection[str])
     return "TypeScript is switched off here: leave the types out."
 
 
-def hint_for_unawaited(raw_value: bytes, lossy: Sequence[Lossy]) -> str | None:
+def hint_for_unawaited(raw_value: bytes, lossy: Sequence[LossyValue]) -> str | None:
     """For a value that holds a promise: it was returned before it was settled."""
     if b'"[Promise, not awaited]"' not in raw_value:
         return None

@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from weakref import WeakSet
 
-from codemode.contract.events import Event, Finished
+from codemode.contract.events import Event, RunFinished
 
 CAPACITY = 1024  # events a listener may be behind
 
@@ -54,7 +54,7 @@ class Subscription:
             self._events.popleft()
             self.dropped += 1
         self._events.append(event)
-        if self.run_id is not None and isinstance(event, Finished):
+        if self.run_id is not None and isinstance(event, RunFinished):
             self._is_closed = True
         self._wake()
 

@@ -21,7 +21,7 @@ MAX_BYTES = 16 << 20
 _CALL_BYTES = 200  # of one line of the ledger, about
 
 
-class _Kept(NamedTuple):
+class _KeptResult(NamedTuple):
     scope: Scope
     result: CodeModeResult
     size: int
@@ -33,7 +33,7 @@ class KeptResults:
 
     def __init__(self, ttl_seconds: int) -> None:
         self._ttl_ms = ttl_seconds * 1000
-        self._by_id: dict[str, _Kept] = {}  # oldest first
+        self._by_id: dict[str, _KeptResult] = {}  # oldest first
         self._bytes = 0
 
     def put(self, run: Run, result: CodeModeResult) -> None:
@@ -42,7 +42,7 @@ class KeptResults:
         size = _size_of(result)
         if size > MAX_BYTES:
             return
-        self._by_id[run.id] = _Kept(run.scope, result, size, clock.wall_ms() + self._ttl_ms)
+        self._by_id[run.id] = _KeptResult(run.scope, result, size, clock.wall_ms() + self._ttl_ms)
         self._bytes += size
         while len(self._by_id) > MAX_RESULTS or self._bytes > MAX_BYTES:
             self.drop(next(iter(self._by_id)))

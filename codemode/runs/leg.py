@@ -174,7 +174,7 @@ class Leg:
         match outcome:
             case wire.Done(result=found):
                 return await self._complete(found)
-            case wire.Failed(failure=failure):
+            case wire.Threw(failure=failure):
                 available = run.environment.available
                 return await self.fail(explain_failure(failure, self._program, available, config))
             case wire.Stopped(reason=reason):

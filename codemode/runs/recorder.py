@@ -74,7 +74,7 @@ class Recorder:
     def _publish_started(self, run: Run, tool_call: str, at_ms: int) -> None:
         if self.hub.listeners:
             session, language = run.scope.session, run.active.language
-            self.hub.publish(events.Started(session, language, tool_call, run_id=run.id, at_ms=at_ms))
+            self.hub.publish(events.RunStarted(session, language, tool_call, run_id=run.id, at_ms=at_ms))
 
     def wait_started(self, run: Run, tool_call: str) -> None:
         """Before anything is known of its outcome; the run may still be suspended."""
@@ -91,7 +91,7 @@ class Recorder:
     def resumed(self, run: Run, settled: int) -> None:
         run.active.meter.begin_leg("wait")
         if self.hub.listeners:
-            self.hub.publish(events.Resumed(run_id=run.id, at_ms=clock.wall_ms(), settled=settled))
+            self.hub.publish(events.RunResumed(run_id=run.id, at_ms=clock.wall_ms(), settled=settled))
 
     def waited_in_vain(self, run: Run) -> None:
         """A wait in which nothing settled: the engine has counted it, and the run remembers it."""
@@ -161,7 +161,9 @@ class Recorder:
         _debug(_run_log, "run_ended", run.id, status=run.state.value)
         if self.hub.listeners:
             status = "completed" if code is None else "failed"
-            self.hub.publish(events.Finished(run_id=run.id, at_ms=clock.wall_ms(), status=status, code=code))
+            self.hub.publish(
+                events.RunFinished(run_id=run.id, at_ms=clock.wall_ms(), status=status, code=code)
+            )
 
     def ended_outside_leg(self, run: Run, code: ErrorCode) -> None:
         """For a run that does not end in a leg, or in one that nobody follows to its end."""
@@ -202,7 +204,7 @@ class Recorder:
     def suspended(self, run: Run, reason: WaitReason, size: int) -> None:
         if self.hub.listeners:
             self.hub.publish(
-                events.Suspended(run_id=run.id, at_ms=clock.wall_ms(), reason=reason, bytes=size)
+                events.RunSuspended(run_id=run.id, at_ms=clock.wall_ms(), reason=reason, bytes=size)
             )
 
     def snapshot_dropped(self, run: Run | None) -> None:

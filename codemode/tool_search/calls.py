@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from codemode.config.tool_search import SearchMode, ToolSearchConfig
+from codemode.config import SearchMode, ToolSearchConfig
 from codemode.contract.telemetry import CallMethod
 from codemode.executor import (
     ApprovalRequest,
@@ -67,7 +67,7 @@ class CallDeps(NamedTuple):
     asked: dict[str, AskedCall]
 
 
-class ModelCall:
+class SearchCall:
     """`called` is the name the model used. Made for one call, and used once."""
 
     def __init__(

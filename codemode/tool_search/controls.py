@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from codemode.config.tool_search import SearchMode
+from codemode.config import SearchMode
 from codemode.tools import Run, Tool
 
 _CODE = """\

@@ -15,7 +15,7 @@ from codemode_runtime.shapes import Settlement
 from msgspec import Raw
 
 from codemode import clock
-from codemode.config.tool_search import ToolSearchConfig
+from codemode.config import ToolSearchConfig
 from codemode.contract.inputs import InputRefused, read_exec, read_scope
 from codemode.contract.results import CodeModeResult, Completed, failed
 from codemode.contract.telemetry import CallMethod

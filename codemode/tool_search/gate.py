@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from codemode.config.tool_search import SearchMode, ToolSearchConfig
+from codemode.config import SearchMode, ToolSearchConfig
 from codemode.policy.rules import Vocabulary, subject_of
 from codemode.surface.rendering import render_tools
 from codemode.tools import Tool

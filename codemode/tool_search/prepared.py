@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from codemode.config.tool_search import SearchMode, ToolSearchConfig
+from codemode.config import SearchMode, ToolSearchConfig
 from codemode.contract.inputs import InputRefused
 from codemode.executor import CallFailed, Decision
 from codemode.tool_search import answers
 from codemode.tool_search.answers import Answer
-from codemode.tool_search.calls import CallDeps, LiveTools, ModelCall
+from codemode.tool_search.calls import CallDeps, LiveTools, SearchCall
 from codemode.tool_search.catalog import SearchCatalog, openclaw_expression, tool_call_expression
 from codemode.tool_search.controls import CONTROLS, control_tools
 from codemode.tool_search.engine_runs import Caller, SearchRuns
@@ -68,7 +68,7 @@ class PreparedSearch:
         if self.decision.why == "code_mode":
             return self._noted(await self._by_code_mode(name, arguments, call_id))
         try:
-            call = ModelCall(self._desk, await self._live(), name, call_id, context)
+            call = SearchCall(self._desk, await self._live(), name, call_id, context)
         except InputRefused as refused:  # a call id that no scope takes
             told = CallFailed("invalid_arguments", "InvalidArguments", str(refused))
             return self._noted(answers.of_call(name, told, None, ()))
@@ -99,7 +99,7 @@ class PreparedSearch:
         asked = self._desk.asked.pop(approval_id, None)
         if asked is None:
             return None
-        call = ModelCall(self._desk, await self._live(), asked.called, asked.request.call_id, None)
+        call = SearchCall(self._desk, await self._live(), asked.called, asked.request.call_id, None)
         return self._noted(await call.resume(asked, decision))
 
     async def _live(self) -> LiveTools:

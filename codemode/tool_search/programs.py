@@ -14,8 +14,7 @@ import msgspec
 from codemode_runtime import wire
 from msgspec import Raw
 
-from codemode.config import CodeModeConfig
-from codemode.config.tool_search import ToolSearchConfig
+from codemode.config import CodeModeConfig, ToolSearchConfig
 from codemode.executor import CallFailed, Executor
 from codemode.namespaces import Namespace, NamespaceContext, NamespaceScopes, Registered, namespace_tool
 from codemode.runs.environment import Environment

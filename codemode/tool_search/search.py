@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from codemode.config import ConfigError
-from codemode.config.tool_search import ToolSearchConfig, load_tool_search
+from codemode.config import ConfigError, ToolSearchConfig, load_tool_search
 from codemode.contract.inputs import InputRefused, read_scope
 from codemode.runs.admission import Admission
 from codemode.runs.known_runs import KnownRuns

@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
+from codemode.schemas.references import References
+
 _MAX_DEPTH = 3
 _MAX_MEMBERS = 12
 _MAX_OPTIONS = 8
@@ -25,7 +27,7 @@ def sketch(schema: object, *, longest: int = 400) -> str:
 
 class _Sketcher:
     def __init__(self, root: object) -> None:
-        self._root = root
+        self._references = References(root)
 
     def of(self, schema: object, depth: int) -> str:
         if not isinstance(schema, Mapping):
@@ -34,7 +36,8 @@ class _Sketcher:
         if depth > _MAX_DEPTH:
             return "…"
         if isinstance(found.get("$ref"), str):
-            return self.of(self._target(found["$ref"]), depth + 1)
+            place = self._references.resolve(found["$ref"])
+            return "any" if place is None else self.of(place.schema, depth + 1)
         if isinstance(found.get("enum"), list):
             return _union([_literal(option) for option in found["enum"]])
         if "const" in found:
@@ -81,16 +84,6 @@ class _Sketcher:
         ]
         more = [f"… {len(members) - _MAX_MEMBERS} more"] if len(members) > _MAX_MEMBERS else []
         return "{ " + ", ".join(shown + more) + " }"
-
-    def _target(self, reference: str) -> object:
-        """Only places in the same schema; anything else is `any`."""
-        found: object = self._root
-        for step in reference.removeprefix("#").split("/")[1:]:
-            if not isinstance(found, Mapping):
-                return None
-            key = step.replace("~1", "/").replace("~0", "~")
-            found = cast("Mapping[str, object]", found).get(key)
-        return found if reference.startswith("#/") else None
 
 
 def _union(parts: list[str], sign: str = " | ") -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from codemode_runtime.wire import LayerReport
+from codemode_runtime.shapes import Layer
 
-Stage = tuple[LayerReport, ...]
+Stage = tuple[Layer, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,7 @@ class Confinement:
         if (zygote, worker) == self.stages:
             return self
         # loads ctypes and the call tables, which a host that only imports the package need not pay for
-        from codemode_runtime.confine.layers import Layer, combine, unmet
+        from codemode_runtime.confine.layers import combine, unmet
 
-        found = combine(
-            *([Layer(it.name, it.status, it.detail) for it in stage] for stage in (zygote, worker))
-        )
-        layers = tuple(LayerReport(it.name, it.status, it.detail) for it in found)
-        return Confinement(layers, tuple(unmet(found)), (zygote, worker))
+        layers = combine(zygote, worker)
+        return Confinement(tuple(layers), tuple(unmet(layers)), (zygote, worker))

@@ -13,14 +13,13 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Literal
 
 from codemode_runtime.zygote_wire import Flavour, Setup
 
 from codemode.workers.busy_wait import Processors
 from codemode.workers.confinement import Confinement
 from codemode.workers.errors import Aborted, RuntimeUnavailable, SupervisorError
+from codemode.workers.settings import WorkerSettings
 from codemode.workers.worker import Worker
 from codemode.workers.zygote import Zygote
 
@@ -28,22 +27,6 @@ from codemode.workers.zygote import Zygote
 # goes on longer than that, and another worker is ready, once more, as forking takes a processor for a while.
 _REFILL_SECONDS = 0.02
 _REFILL_DELAYS = 10
-
-
-@dataclass(frozen=True, slots=True)
-class PoolSettings:
-    """`warm` workers wait while the pool is in use, `idle_warm` after `idle_seconds` without a lease."""
-
-    warm: int
-    idle_warm: int
-    idle_seconds: float
-    legs: int
-    grace_ms: int
-    memory_bytes: int
-    confinement: Literal["auto", "require", "off"]
-    fork: bool
-    cache: Path
-    entry: str
 
 
 @dataclass(slots=True)
@@ -63,7 +46,7 @@ class Pool:
     def __init__(
         self,
         flavour: Flavour,
-        settings: PoolSettings,
+        settings: WorkerSettings,
         counters: Counters,
         processors: Processors,
         on_release: Callable[[Worker], None],
@@ -81,7 +64,7 @@ class Pool:
         self._on_release = on_release
         self._loop = asyncio.get_running_loop()
         self._demand: deque[asyncio.Future[Worker]] = deque()
-        self._target = settings.warm
+        self._target = settings.engine.warm_workers
         self._idle_check: asyncio.TimerHandle | None = None
         self._last_used = self._loop.time()
         self._refill_timer: asyncio.TimerHandle | None = None
@@ -93,7 +76,7 @@ class Pool:
     async def take(self) -> Worker:
         """A fresh worker. Raises RuntimeUnavailable if none can be started; cancel to give up waiting."""
         self._last_used = self._loop.time()
-        self._target = self._settings.warm
+        self._target = self._settings.engine.warm_workers
         self._watch_idleness()
         while True:
             # the one that was busy last: its pages and caches are the warmest
@@ -172,7 +155,7 @@ class Pool:
             next(self._counters.tokens),
             ours,
             self,
-            legs=self._settings.legs,
+            legs=self._settings.engine.worker_reuse,
             grace_ms=self._settings.grace_ms,
             memory_bytes=self._settings.memory_bytes,
             processors=self._processors,
@@ -183,15 +166,15 @@ class Pool:
         zygote.spawn(worker, theirs, hurry)
 
     def _zygote(self) -> Zygote:
-        if self._settings.fork and self.zygotes:
+        if self._settings.forks and self.zygotes:
             return self.zygotes[-1]
         settings = self._settings
         setup = Setup(
             self.flavour,
-            str(settings.cache),
-            settings.confinement != "off",
+            str(settings.cache_folder),
+            settings.engine.confinement != "off",
             settings.memory_bytes,
-            settings.fork,
+            settings.forks,
         )
         zygote = Zygote(setup, settings.entry, self)
         self.zygotes.append(zygote)
@@ -206,7 +189,7 @@ class Pool:
         if self._loop.time() - self._last_used < self._settings.idle_seconds:
             self._watch_idleness()
             return
-        self._target = self._settings.idle_warm
+        self._target = min(self._settings.idle_warm, self._settings.engine.warm_workers)
         while len(self.ready) > self._target:
             self._retire(self.ready.popleft())
         if self.starting:  # what is ready only now would stay for good
@@ -219,7 +202,7 @@ class Pool:
         home = self._homes[worker.token]
         home.has_served = True
         self.confinement = self.confinement.updated(home.layers, worker.layers)
-        if self._settings.confinement == "require" and self.confinement.unmet:
+        if self._settings.engine.confinement == "require" and self.confinement.unmet:
             self._retire(worker)
             lacking = ", ".join(self.confinement.unmet)
             self._fail_demand(RuntimeUnavailable(f"confinement is required and lacks: {lacking}"))
@@ -287,7 +270,7 @@ class Pool:
                 waiting.set_result(worker)
                 return
         # one that was asked for in a hurry and is not needed any more; reused ones are kept until it is quiet
-        if self._settings.legs == 1 and len(self.ready) >= self._target:
+        if self._settings.engine.worker_reuse == 1 and len(self.ready) >= self._target:
             self._retire(worker)
         else:
             self.ready.append(worker)

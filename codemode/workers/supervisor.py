@@ -7,54 +7,18 @@ state all of it is in. Belongs to one event loop, and never blocks it.
 from __future__ import annotations
 
 import asyncio
-import os
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal
 
-from codemode_runtime.image import default_cache
-from codemode_runtime.wire import LayerReport, Outcome, Refused
+from codemode_runtime.shapes import Layer
+from codemode_runtime.wire import Outcome, Refused
 from codemode_runtime.zygote_wire import Flavour
 from msgspec import Struct
 
-from codemode.config import CodeModeConfig, EngineSettings
 from codemode.workers.busy_wait import Processors
 from codemode.workers.errors import Aborted, QueueFull
 from codemode.workers.fair_queue import FairQueue
-from codemode.workers.pool import Counters, Pool, PoolSettings
+from codemode.workers.pool import Counters, Pool
+from codemode.workers.settings import WorkerSettings
 from codemode.workers.worker import Worker
-
-_CORES = os.cpu_count() or 1
-
-
-@dataclass(frozen=True, slots=True)
-class SupervisorSettings:
-    """Numbers nobody sets are these."""
-
-    max_workers: int = max(8, 4 * _CORES)  # leased at once; a leg that waits for tools keeps its worker
-    warm: int = max(2, _CORES)  # ready before they are asked for, in each flavour in use
-    idle_warm: int = 1  # after idle_seconds without a lease
-    idle_seconds: float = 60.0
-    queue_limit: int = 1000  # legs that may wait for a worker
-    worker_reuse: int = 1  # legs per worker; each has a fresh guest, but only 1 gives it a fresh process
-    memory_bytes: int = 64 << 20  # the largest guest heap a leg may ask for
-    grace_ms: int = 300  # from a leg's deadline to the worker's death, for one that does not obey
-    confinement: Literal["auto", "require", "off"] = "auto"
-    processes: Literal["auto", "fork", "spawn"] = "auto"
-    prewarm: tuple[Flavour, ...] = ()  # flavours to start together with "javascript"
-    cache: Path | None = None  # of compiled machine code; the user's own by default
-    entry: str = "codemode_runtime.zygote"  # the module a zygote runs; tests have others
-
-    @classmethod
-    def of(cls, config: CodeModeConfig, settings: EngineSettings) -> SupervisorSettings:
-        return cls(
-            max_workers=settings.max_workers,
-            warm=settings.warm_workers,
-            queue_limit=settings.queue_limit,
-            worker_reuse=settings.worker_reuse,
-            memory_bytes=config.memory_limit_bytes,
-            confinement=settings.confinement,
-        )
 
 
 def second_opinion(flavour: Flavour, outcome: Outcome) -> Flavour | None:
@@ -89,14 +53,14 @@ class SupervisorStats(Struct, frozen=True):
     crashed: int
     restarts: int
     build_id: str
-    confinement: tuple[LayerReport, ...]
+    confinement: tuple[Layer, ...]
 
 
 class Supervisor:
     """`await start()`, then `lease` workers, then `await close()`; or all of it as `async with`."""
 
-    def __init__(self, settings: SupervisorSettings | None = None) -> None:
-        self.settings = settings or SupervisorSettings()
+    def __init__(self, settings: WorkerSettings | None = None) -> None:
+        self.settings = settings or WorkerSettings()
         self._counters = Counters()
         self._processors = Processors()
         self._pools: dict[Flavour, Pool] = {}
@@ -136,7 +100,7 @@ class Supervisor:
         """
         if self._is_closed:
             raise Aborted("the supervisor is closed")
-        if self._busy < self.settings.max_workers:
+        if self._busy < self.settings.engine.max_workers:
             self._busy += 1
         else:
             await self._queue_up(session)
@@ -184,8 +148,8 @@ class Supervisor:
         )
 
     async def _queue_up(self, session: str) -> None:
-        if len(self._queue) >= self.settings.queue_limit:
-            raise QueueFull(self.settings.queue_limit)
+        if len(self._queue) >= self.settings.engine.queue_limit:
+            raise QueueFull(self.settings.engine.queue_limit)
         waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queue.push(session, waiting)
         try:
@@ -213,21 +177,6 @@ class Supervisor:
         pool = self._pools.get(flavour)
         if pool is None:
             pool = self._pools[flavour] = Pool(
-                flavour, self._pool_settings(), self._counters, self._processors, self._on_release
+                flavour, self.settings, self._counters, self._processors, self._on_release
             )
         return pool
-
-    def _pool_settings(self) -> PoolSettings:
-        given = self.settings
-        return PoolSettings(
-            warm=given.warm,
-            idle_warm=min(given.idle_warm, given.warm),
-            idle_seconds=given.idle_seconds,
-            legs=given.worker_reuse,
-            grace_ms=given.grace_ms,
-            memory_bytes=given.memory_bytes,
-            confinement=given.confinement,
-            fork=given.processes == "fork" or (given.processes == "auto" and hasattr(os, "fork")),
-            cache=given.cache or default_cache(),
-            entry=given.entry,
-        )

@@ -18,7 +18,7 @@ from typing import Protocol
 
 from codemode_runtime import wire
 from codemode_runtime.frames import Data, Frame, FrameRefused, frame_parts
-from codemode_runtime.shapes import Limits, Lookup, Settlement, pack_settlements
+from codemode_runtime.shapes import Language, Layer, Limits, Lookup, Settlement, pack_settlements
 
 from codemode.workers.busy_wait import BusyWait, Processors
 from codemode.workers.channel import Channel
@@ -35,7 +35,7 @@ _OUTPUT_SLACK = 2
 _OUTCOMES = (
     wire.Idle,
     wire.Done,
-    wire.Failed,
+    wire.Threw,
     wire.Stopped,
     wire.Interrupted,
     wire.Refused,
@@ -43,7 +43,7 @@ _OUTCOMES = (
 )
 # After these the guest, and with it the worker, is not trusted with another leg.
 _SUSPECT = (wire.Stopped, wire.Interrupted)
-_OVERDUE = wire.Interrupted[wire.GuestMessages]((), wire.Spent(), exact_positions=True)
+_OVERDUE = wire.Interrupted[wire.GuestMessages](())
 
 
 class RunDescriptor(Protocol):
@@ -77,7 +77,7 @@ class Worker:
     ) -> None:
         self.token = token
         self.pid: int | None = None
-        self.layers: tuple[wire.LayerReport, ...] = ()
+        self.layers: tuple[Layer, ...] = ()
         self.is_leased = False
         self.was_killed = False
         self._legs_left = legs
@@ -113,11 +113,11 @@ class Worker:
         return self._fault is None and not self._channel.is_deserted()
 
     async def start(
-        self, program: str, language: wire.Language, limits: Limits, budget_ms: int, descriptor: RunDescriptor
+        self, program: str, language: Language, limits: Limits, budget_ms: int, descriptor: RunDescriptor
     ) -> wire.Outcome:
         """Runs the program to its first outcome. The budget is the leg's, from when the worker has it."""
         self._begin(descriptor, limits)
-        start = wire.Start(program, language, limits, budget_ms, descriptor.offer)
+        start = wire.StartLeg(program, language, limits, budget_ms, descriptor.offer)
         self._open(frame_parts(wire.encode(start)), budget_ms)
         return await self.outcome()
 
@@ -141,7 +141,7 @@ class Worker:
         """
         self._begin(descriptor, limits)
         packed = pack_settlements(settlements)
-        resume = wire.Resume(limits, budget_ms, descriptor.offer, len(packed), exact_positions)
+        resume = wire.ResumeLeg(limits, budget_ms, descriptor.offer, len(packed), exact_positions)
         self._open(frame_parts(wire.encode(resume), delta, packed), budget_ms)
 
     async def deliver(self, settlements: Sequence[Settlement]) -> wire.Outcome:

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 from codemode_runtime import wire, zygote_wire
 from codemode_runtime.frames import FrameRefused, frame_parts
+from codemode_runtime.shapes import Layer
 from codemode_runtime.zygote_wire import Flavour, FromZygote, Setup, ToZygote
 
 from codemode.workers.channel import Channel
@@ -50,7 +51,7 @@ class Zygote:
         self.flavour: Flavour = setup.flavour
         self.forks = setup.fork
         self.build_id = ""
-        self.layers: tuple[wire.LayerReport, ...] = ()
+        self.layers: tuple[Layer, ...] = ()
         self.is_ready = False
         self.has_served = False  # a worker of it got as far as being ready
         self._watcher = watcher

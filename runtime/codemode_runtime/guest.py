@@ -11,8 +11,6 @@ import os
 import struct
 from collections.abc import Sequence
 
-from msgspec import Struct
-
 from codemode_runtime import delta as deltas
 from codemode_runtime.delta import PAGE, DeltaRefused, Extent
 from codemode_runtime.frames import Data
@@ -27,6 +25,7 @@ from codemode_runtime.shapes import (
     pack_settlements,
 )
 from codemode_runtime.wasm import GuestTrap, Instance, Machine, OutOfBounds
+from codemode_runtime.wire import Done, Idle, Interrupted, Stopped, Threw
 
 _BLOCK = struct.Struct("<15I")
 _SETTINGS_AT = _BLOCK.size  # the fields the host writes follow: interrupt, limits
@@ -36,44 +35,7 @@ _RANGE = struct.Struct("<II")
 _SLACK = 8 << 20
 
 
-class Idle(Struct, frozen=True):
-    """Waiting for the host. `returned`: the program has ended, calls it never awaited have not."""
-
-    messages: bytes
-    returned: bool
-    pending_calls: int
-    pending_timers: int
-    pending_yields: int
-
-
-class Done(Struct, frozen=True):
-    """`result` is JSON: {"value": …, "lossy": […]}."""
-
-    messages: bytes
-    result: bytes
-
-
-class Failed(Struct, frozen=True):
-    """`failure` is JSON; its `kind` is exception, syntax, unhandled, deadlock or value_too_large."""
-
-    messages: bytes
-    failure: bytes
-
-
-class Stopped(Struct, frozen=True):
-    """Ended by a limit; `messages` holds what it had sent by then."""
-
-    messages: bytes
-    reason: Stop
-
-
-class Interrupted(Struct, frozen=True):
-    """`interrupt` was called while it computed."""
-
-    messages: bytes
-
-
-Outcome = Idle | Done | Failed | Stopped | Interrupted
+GuestOutcome = Idle[bytes] | Done[bytes, bytes] | Threw[bytes, bytes] | Stopped[bytes] | Interrupted[bytes]
 
 
 class Guest:
@@ -103,17 +65,17 @@ class Guest:
         for name in (b"cm_start", b"cm_restore", b"cm_deliver", b"cm_capture"):
             self._instance.find(name)
 
-    def start(self, program: str) -> Outcome:
+    def start(self, program: str) -> GuestOutcome:
         """Compiles and runs the text as the body of a strict async function."""
         code = program.encode(errors="replace")
         flags = 1 if self._descriptor.has_namespaces else 0
         return self._enter(code, b"cm_start", flags, _seed())
 
-    def deliver(self, settlements: Sequence[Settlement]) -> Outcome:
+    def deliver(self, settlements: Sequence[Settlement]) -> GuestOutcome:
         """Settles in the given order; each one's consequences run before the next is delivered."""
         return self.deliver_packed(pack_settlements(settlements))
 
-    def deliver_packed(self, settlements: Data) -> Outcome:
+    def deliver_packed(self, settlements: Data) -> GuestOutcome:
         """The same, with what `pack_settlements` made."""
         return self._enter(settlements, b"cm_deliver")
 
@@ -175,7 +137,7 @@ class Guest:
         words = (0, limits.memory_bytes, *output, limits.pending_calls, limits.message_bytes)
         _SETTINGS.pack_into(self._block, _SETTINGS_AT, *words)
 
-    def _enter(self, inbox: Data, function: bytes, *arguments: int) -> Outcome:
+    def _enter(self, inbox: Data, function: bytes, *arguments: int) -> GuestOutcome:
         instance, size = self._instance, len(inbox)
         try:
             at = self._scratch
@@ -187,7 +149,7 @@ class Guest:
             return self._stopped(trap)
         return self._outcome(status)
 
-    def _stopped(self, trap: GuestTrap) -> Stopped:
+    def _stopped(self, trap: GuestTrap) -> Stopped[bytes]:
         block = self._read_block()
         try:
             reason = Stop.STACK if trap.stack_exhausted else Stop(block[0])
@@ -195,7 +157,7 @@ class Guest:
             reason = Stop.ENGINE
         return Stopped(self._messages(block), reason)
 
-    def _outcome(self, status: int) -> Outcome:
+    def _outcome(self, status: int) -> GuestOutcome:
         block = self._read_block()
         _, _, _, result_at, result_len, calls, timers, yields, returned = block[:9]
         messages = self._messages(block)
@@ -205,7 +167,7 @@ class Guest:
             case 1:
                 return Done(messages, self._instance.read(result_at, result_len))
             case 2:
-                return Failed(messages, self._instance.read(result_at, result_len))
+                return Threw(messages, self._instance.read(result_at, result_len))
             case 3:
                 return Interrupted(messages)
             case _:

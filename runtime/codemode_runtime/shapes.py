@@ -1,4 +1,4 @@
-"""What a run is made of, as data that host and worker both know: limits, settlements, lookups.
+"""Data that host and worker both know: what a run is made of, what its value lost, layers of confinement.
 
 Loads nothing of WebAssembly, so that the host can import it.
 """
@@ -8,9 +8,12 @@ from __future__ import annotations
 import enum
 import struct
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 from msgspec import Struct
+
+Language = Literal["javascript", "typescript"]
+LayerStatus = Literal["active", "missing", "failed"]
 
 
 class Lookup(enum.IntEnum):
@@ -69,6 +72,22 @@ class Limits(Struct, frozen=True):
     def output_items(self) -> int:
         """Of one result: an empty text has no bytes, and is kept and sent on all the same."""
         return min(self.output_bytes, MAX_OUTPUT_ITEMS)
+
+
+class Layer(Struct, frozen=True, forbid_unknown_fields=True):
+    """One mechanism of confinement. `missing`: this system does not have it. `failed`: it has, and said no;
+    `detail` says why."""
+
+    name: str
+    status: LayerStatus
+    detail: str
+
+
+class LossyValue(Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of the final value that JSON cannot hold as it was."""
+
+    path: str
+    kind: str
 
 
 class Settlement(Struct, frozen=True):

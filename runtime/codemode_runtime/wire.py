@@ -14,9 +14,8 @@ from msgspec import Meta, Raw, Struct
 
 from codemode_runtime.depth import refusal_of
 from codemode_runtime.frames import FrameRefused
-from codemode_runtime.shapes import Limits, Stop
+from codemode_runtime.shapes import Language, Layer, Limits, LossyValue, Stop
 
-Language = Literal["javascript", "typescript"]
 WorkId = Annotated[int, Meta(ge=1, le=0xFFFFFFFF)]
 Count = Annotated[int, Meta(ge=0, le=0xFFFFFFFF)]
 Micros = Annotated[int, Meta(ge=0)]
@@ -90,7 +89,7 @@ class Attend(Message, frozen=True):
     """A request will follow at once: be awake for it."""
 
 
-class Start(Message, frozen=True):
+class StartLeg(Message, frozen=True):
     program: str
     language: Language
     limits: Limits
@@ -98,7 +97,7 @@ class Start(Message, frozen=True):
     offer: Offer
 
 
-class Resume(Message, frozen=True):
+class ResumeLeg(Message, frozen=True):
     """The frame's tail is packed settlements, so many bytes of them, and the delta.
 
     `exact_positions` is what the worker that started the program said of it.
@@ -129,18 +128,10 @@ class LookupAnswer(Message, frozen=True):
     found: bool
 
 
-ToWorker = Attend | Start | Resume | Deliver | Capture | Reset | LookupAnswer
+ToWorker = Attend | StartLeg | ResumeLeg | Deliver | Capture | Reset | LookupAnswer
 
 
 # ---- worker to host --------------------------------------------------------------------------------------
-
-
-class LayerReport(Struct, frozen=True, forbid_unknown_fields=True):
-    """One layer of confinement, as codemode_runtime.confine reports it."""
-
-    name: str
-    status: Literal["active", "missing", "failed"]
-    detail: str
 
 
 class Spent(Struct, frozen=True, forbid_unknown_fields=True):
@@ -151,14 +142,9 @@ class Spent(Struct, frozen=True, forbid_unknown_fields=True):
     run_us: Micros = 0
 
 
-class Lossy(Struct, frozen=True, forbid_unknown_fields=True):
-    path: str
-    kind: str
-
-
 class Value(Struct, frozen=True, forbid_unknown_fields=True):
     value: Raw
-    lossy: tuple[Lossy, ...]
+    lossy: tuple[LossyValue, ...]
 
 
 class ThrownError(Struct, frozen=True, forbid_unknown_fields=True):
@@ -188,12 +174,19 @@ class Failure(Struct, frozen=True, forbid_unknown_fields=True):
     head: str = ""
 
 
-class _Outcome(Message, Generic[M], frozen=True):
-    """`exact_positions`: False if the program was reprinted, so that its positions mean nothing."""
+class _Measured(Message, frozen=True, kw_only=True):
+    """What a worker adds to what its guest says. `exact_positions` is False if the program was reprinted, and
+    its positions mean nothing."""
+
+    spent: Spent = Spent()
+    exact_positions: bool = True
+
+
+class _Outcome(_Measured, Generic[M], frozen=True):
+    """How a guest came to rest. The guest gives its own JSON as bytes; a worker sends it on, unread; the host
+    reads it, typed."""
 
     messages: M
-    spent: Spent
-    exact_positions: bool
 
 
 class Idle(_Outcome[M], Generic[M], frozen=True):
@@ -209,12 +202,14 @@ class Done(_Outcome[M], Generic[M, R], frozen=True):
     result: R
 
 
-class Failed(_Outcome[M], Generic[M, R], frozen=True):
+class Threw(_Outcome[M], Generic[M, R], frozen=True):
+    """The program ended with an error, or could not be compiled."""
+
     failure: R
 
 
 class Stopped(_Outcome[M], Generic[M], frozen=True):
-    """Ended by a limit where no program can catch it."""
+    """Ended by a limit where no program can catch it; `messages` holds what it had sent by then."""
 
     reason: Stop
 
@@ -243,7 +238,7 @@ class RestoreRefused(Message, frozen=True):
 class Ready(Message, frozen=True):
     """A fresh guest waits for its program. `layers` are those of the worker's own stage."""
 
-    layers: tuple[LayerReport, ...]
+    layers: tuple[Layer, ...]
 
 
 class Captured(Message, frozen=True):
@@ -261,7 +256,7 @@ class LookupRequest(Message, frozen=True):
 Outcome = (
     Idle[GuestMessages]
     | Done[GuestMessages, Value]
-    | Failed[GuestMessages, Failure]
+    | Threw[GuestMessages, Failure]
     | Stopped[GuestMessages]
     | Interrupted[GuestMessages]
     | Refused
@@ -304,7 +299,7 @@ def _check_values(message: FromWorker) -> None:
     and yet no decoder takes it."""
     if isinstance(message, Done):
         decode_value(message.result.value)
-    if isinstance(message, Done | Idle | Failed | Stopped | Interrupted):
+    if isinstance(message, Done | Idle | Threw | Stopped | Interrupted):
         for item in message.messages:
             if isinstance(item, Json):
                 decode_value(item.value)

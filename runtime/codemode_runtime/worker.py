@@ -10,19 +10,19 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from msgspec import Raw
+from msgspec.structs import replace
 
-from codemode_runtime import guest as guests
 from codemode_runtime import wire
 from codemode_runtime.compile import SourceError, prepare
 from codemode_runtime.delta import DeltaRefused
 from codemode_runtime.frames import Data, FrameRefused
-from codemode_runtime.guest import Guest
+from codemode_runtime.guest import Guest, GuestOutcome
 from codemode_runtime.line import Line, Nowhere
 from codemode_runtime.offered import OfferedDescriptor
-from codemode_runtime.shapes import Limits, Settlement, Stop, pack_settlements
+from codemode_runtime.shapes import Layer, Limits, Settlement, Stop, pack_settlements
 from codemode_runtime.watchdog import Interruptible, Watchdog
 
 # More is refused here, so that a program cannot keep the host busy with decoding what it sent.
@@ -43,7 +43,7 @@ class WorkerLoop:
         self._exact_positions = True  # of the program of this leg
         self._expects_soon = False  # the host said so, or the guest waits for calls, which may be quick
 
-    def serve(self, layers: Sequence[wire.LayerReport]) -> None:
+    def serve(self, layers: Sequence[Layer]) -> None:
         """`layers` is what confinement did to this process."""
         self._reset(layers)
         while (frame := self._line.receive(soon=self._expects_soon)) is not None:
@@ -57,14 +57,14 @@ class WorkerLoop:
         line, self._line = self._line, Nowhere()
         self._guest = self._make_guest()
         program, limits = "return await tools.call('x')", Limits(memory_bytes=self._memory_bytes)
-        start = wire.Start(program, "javascript", limits, 60_000, wire.Offer())
+        start = wire.StartLeg(program, "javascript", limits, 60_000, wire.Offer())
         self._obey(wire.decode_to_worker(wire.encode(start)), b"")
         delta = self._guest.capture()
         settled = pack_settlements([Settlement(1)])
         self._obey(wire.decode_to_worker(wire.encode(wire.Deliver())), settled)
         self._guest.close()
         self._guest = self._make_guest()
-        resume = wire.Resume(limits, 60_000, wire.Offer(), len(settled), exact_positions=True)
+        resume = wire.ResumeLeg(limits, 60_000, wire.Offer(), len(settled), exact_positions=True)
         self._obey(wire.decode_to_worker(wire.encode(resume)), settled + delta)
         self._guest.close()
         self._line = line
@@ -74,9 +74,9 @@ class WorkerLoop:
             case wire.Attend():
                 self._expects_soon = True
                 self._line.attend()
-            case wire.Start() as start:
+            case wire.StartLeg() as start:
                 self._start(start)
-            case wire.Resume() as resume:
+            case wire.ResumeLeg() as resume:
                 self._resume(resume, tail)
             case wire.Deliver():
                 self._compute(lambda: self._guest.deliver_packed(tail))
@@ -88,7 +88,7 @@ class WorkerLoop:
             case wire.LookupAnswer():
                 raise FrameRefused("an answer to no question")
 
-    def _reset(self, layers: Sequence[wire.LayerReport]) -> None:
+    def _reset(self, layers: Sequence[Layer]) -> None:
         self._watchdog.arm(None)
         self._exact_positions = True
         self._expects_soon = False
@@ -103,7 +103,7 @@ class WorkerLoop:
             )
         self._guest.configure(limits, OfferedDescriptor(offer, self._line))
 
-    def _start(self, start: wire.Start) -> None:
+    def _start(self, start: wire.StartLeg) -> None:
         self._begin(start.limits, start.budget_ms, start.offer)
         began = time.perf_counter_ns()
         self._watchdog.enter(None)
@@ -118,7 +118,7 @@ class WorkerLoop:
         self._exact_positions = prepared.exact_positions
         self._compute(lambda: self._guest.start(prepared.code), prepare_us=_micros_since(began))
 
-    def _resume(self, resume: wire.Resume, tail: Data) -> None:
+    def _resume(self, resume: wire.ResumeLeg, tail: Data) -> None:
         settlements, delta = tail[: resume.settlements_bytes], memoryview(tail)[resume.settlements_bytes :]
         self._begin(resume.limits, resume.budget_ms, resume.offer)
         self._exact_positions = resume.exact_positions
@@ -136,32 +136,20 @@ class WorkerLoop:
     def _refuse_restore(self, refused: wire.RestoreRefused) -> None:
         self._line.send(wire.encode(refused))
 
-    def _compute(self, step: Callable[[], guests.Outcome], prepare_us: int = 0, restore_us: int = 0) -> None:
+    def _compute(self, step: Callable[[], GuestOutcome], prepare_us: int = 0, restore_us: int = 0) -> None:
         began = time.perf_counter_ns()
         self._watchdog.enter(self._guest)
         outcome = step()
         self._watchdog.leave()
         self._report(outcome, wire.Spent(prepare_us, restore_us, _micros_since(began)))
 
-    def _report(self, outcome: guests.Outcome, spent: wire.Spent) -> None:
-        exact = self._exact_positions
-        sent = outcome.messages
-        self._expects_soon = isinstance(outcome, guests.Idle) and outcome.pending_calls > 0
-        if _is_too_much(sent):
-            self._line.send(wire.encode(wire.Stopped(Raw(b"[]"), spent, exact, Stop.MESSAGES)))
-            return
-        messages = Raw(sent)
-        match outcome:
-            case guests.Idle(_, returned, calls, timers, yields):
-                frame = wire.Idle(messages, spent, exact, returned, calls, timers, yields)
-            case guests.Done(_, result):
-                frame = wire.Done(messages, spent, exact, Raw(result))
-            case guests.Failed(_, failure):
-                frame = wire.Failed(messages, spent, exact, Raw(failure))
-            case guests.Stopped(_, reason):
-                frame = wire.Stopped(messages, spent, exact, reason)
-            case guests.Interrupted():
-                frame = wire.Interrupted(messages, spent, exact)
+    def _report(self, outcome: GuestOutcome, spent: wire.Spent) -> None:
+        self._expects_soon = isinstance(outcome, wire.Idle) and outcome.pending_calls > 0
+        measured: dict[str, Any] = {"spent": spent, "exact_positions": self._exact_positions}
+        if _is_too_much(outcome.messages):
+            frame = wire.Stopped(Raw(b"[]"), Stop.MESSAGES, **measured)
+        else:
+            frame = replace(outcome, **_unread(outcome), **measured)
         self._line.send(wire.encode(frame))
 
     def _capture(self, max_bytes: int) -> None:
@@ -176,9 +164,23 @@ class WorkerLoop:
             sent = b"[]" if guest is None else guest.read_messages()
             if _is_too_much(sent) or wire.count_messages(sent) is None:
                 sent = b"[]"
-            self._line.send(wire.encode(wire.Interrupted(Raw(sent), wire.Spent(), self._exact_positions)))
+            said = wire.Interrupted(Raw(sent), exact_positions=self._exact_positions)
+            self._line.send(wire.encode(said))
         finally:
             os._exit(0)
+
+
+def _unread(outcome: GuestOutcome) -> dict[str, Raw]:
+    """The JSON of the guest, by field, to be sent as it is."""
+    own = {"messages": Raw(outcome.messages)}
+    match outcome:
+        case wire.Done(result=result):
+            own["result"] = Raw(result)
+        case wire.Threw(failure=failure):
+            own["failure"] = Raw(failure)
+        case _:
+            pass
+    return own
 
 
 def _is_too_much(messages: bytes) -> bool:

@@ -20,12 +20,13 @@ from typing import NoReturn
 
 from codemode_runtime import confine, wire, zygote_wire
 from codemode_runtime.confine.kernel import this_kernel
-from codemode_runtime.confine.layers import Layer, attempt
+from codemode_runtime.confine.layers import attempt
 from codemode_runtime.confine.measures import death_signal
 from codemode_runtime.frames import FrameReader, encode_frame
 from codemode_runtime.image import is_private
 from codemode_runtime.line import Line
 from codemode_runtime.loading import Loaded, load
+from codemode_runtime.shapes import Layer
 from codemode_runtime.worker import WorkerLoop
 from codemode_runtime.zygote_wire import FromZygote, Kill, Setup, Spawn, ToZygote
 
@@ -43,7 +44,7 @@ def serve_host(line: Line, loaded: Loaded, parent_pid: int, hurry: bool) -> None
         layers = _only_mortal(parent_pid)
     if not hurry:
         worker.rehearse()
-    worker.serve(_report(layers))
+    worker.serve(layers)
 
 
 def main(control_fd: int, host_pid: int, serve: Serve = serve_host) -> NoReturn:
@@ -85,7 +86,7 @@ class ZygoteLoop:
             return
         self._settle_down()
         late = confine.confine_zygote() if setup.confined else []
-        layers = _report(confine.combine(early, late))
+        layers = tuple(confine.combine(early, late))
         self._send(zygote_wire.ZygoteReady(self._loaded.image.build_id, layers))
         if setup.fork:
             self._fork_on_demand()
@@ -211,10 +212,6 @@ class ZygoteLoop:
 def _only_mortal(parent_pid: int) -> list[Layer]:
     """Confinement is off; that everything dies with the host is not part of it."""
     return [attempt("death_signal", lambda: death_signal(this_kernel(), parent_pid))]
-
-
-def _report(layers: list[Layer]) -> tuple[wire.LayerReport, ...]:
-    return tuple(wire.LayerReport(layer.name, layer.status, layer.detail) for layer in layers)
 
 
 def _ignore(_number: int, _frame: object) -> None:

@@ -6,7 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from codemode_runtime.wire import LayerReport, Message
+from codemode_runtime.shapes import Layer
+from codemode_runtime.wire import Message
 
 Flavour = Literal["javascript", "typescript", "typescript-oxc"]
 
@@ -42,7 +43,7 @@ class Unavailable(Message, frozen=True):
 
 class ZygoteReady(Message, frozen=True):
     build_id: str
-    layers: tuple[LayerReport, ...]
+    layers: tuple[Layer, ...]
 
 
 class Spawned(Message, frozen=True):

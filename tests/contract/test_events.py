@@ -8,26 +8,26 @@ from codemode.contract.events import (
     CallFinished,
     CallStarted,
     Event,
-    Finished,
     LimitHit,
     OutputAdded,
-    Resumed,
-    Started,
-    Suspended,
+    RunFinished,
+    RunResumed,
+    RunStarted,
+    RunSuspended,
 )
 from codemode.contract.results import JsonOutput
 
 
 def test_each_event_is_plain_data_with_its_type() -> None:
     events: list[Event] = [
-        Started("s1", "javascript", run_id="r", at_ms=1),
+        RunStarted("s1", "javascript", run_id="r", at_ms=1),
         OutputAdded(JsonOutput(Raw(b"[1]")), run_id="r", at_ms=1),
         CallStarted("1", "openclaw:core:echo", "echo", "call", run_id="r", at_ms=1),
         CallFinished("1", "openclaw:core:echo", "echo", "ok", 2.5, run_id="r", at_ms=1),
-        Suspended("yield", 2900, run_id="r", at_ms=1),
-        Resumed(2, run_id="r", at_ms=1),
+        RunSuspended("yield", 2900, run_id="r", at_ms=1),
+        RunResumed(2, run_id="r", at_ms=1),
         LimitHit("timeout", run_id="r", at_ms=1),
-        Finished("failed", "timeout", run_id="r", at_ms=1),
+        RunFinished("failed", "timeout", run_id="r", at_ms=1),
     ]
     assert [event.to_dict()["type"] for event in events] == [event.type for event in events]
     assert [event.type for event in events] == [

@@ -19,7 +19,8 @@ from codemode.health import Doctor, Health
 from codemode.mcp.bridge import McpBridge
 from codemode.runs.stored_runs import StoredRuns, store_limits
 from codemode.tools import CallContext
-from codemode.workers.supervisor import Supervisor, SupervisorSettings
+from codemode.workers.settings import WorkerSettings
+from codemode.workers.supervisor import Supervisor
 from tests.harness.engine import Desk, echo, engine, failure_of, value_of
 from tests.harness.loops import until
 from tests.harness.mcp_servers import fast, fast_at, fast_listening, free_port, servers
@@ -104,7 +105,7 @@ async def test_a_layer_of_confinement_that_is_missing_is_named() -> None:
     async def nobody(context: CallContext, tool: str, summary: str, details: dict[str, Any]) -> Decision:
         return Decision(False)
 
-    settings = SupervisorSettings(warm=1, entry="tests.workers.open_zygote")
+    settings = WorkerSettings(EngineSettings(warm_workers=1), entry="tests.workers.open_zygote")
     async with Supervisor(settings) as supervisor:
         limits = store_limits(load_config(True), EngineSettings())
         doctor = Doctor(supervisor, StoredRuns(None, limits, None), McpBridge(None, nobody))

@@ -182,10 +182,8 @@ def test_references_of_a_server_are_unfolded() -> None:
         "type": "object",
         "properties": {
             "at": {
-                "allOf": [
-                    {"type": "object", "properties": {"x": {"type": "number"}}},
-                    {"description": "where"},
-                ]
+                "description": "where",
+                "allOf": [{"type": "object", "properties": {"x": {"type": "number"}}}],
             },
             "$ref": {"type": "string"},
         },
@@ -200,7 +198,63 @@ def test_a_reference_back_to_its_container_accepts_anything() -> None:
         "$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}},
     }
 
-    assert unfold(schema) == {"type": "object", "properties": {"next": True}}
+    anything = {"unevaluatedProperties": True, "unevaluatedItems": True}
+    assert unfold(schema) == {"type": "object", "properties": {"next": anything}}
+
+
+POINT = {"type": "object", "properties": {"x": {"type": "number"}}}
+LIST = {"type": "object", "properties": {"next": {"$ref": "#/$defs/list"}, "end": {"const": True}}}
+
+
+@pytest.mark.parametrize(
+    ("own", "accepted", "refused"),
+    [
+        (  # a sibling of a reference sees what the reference names
+            {"$ref": "#/$defs/point", "properties": {"y": {}}, "unevaluatedProperties": False},
+            {"x": 1, "y": 2},
+            {"x": 1, "z": 2},
+        ),
+        ({"$ref": "#point", "unevaluatedProperties": False}, {"x": 1}, {"x": "1"}),
+        (  # and so it does where the reference cannot be followed
+            {"$ref": "http://example.invalid/x", "unevaluatedProperties": False, "required": ["x"]},
+            {"x": 1},
+            {},
+        ),
+        (
+            {"allOf": [{"$ref": "#"}], "unevaluatedProperties": False, "required": ["x"]},
+            {"x": 1},
+            {},
+        ),
+        # of a list within a list nothing is known, so that only its container can refuse
+        ({"not": {"$ref": "#/$defs/list"}, "required": ["x"]}, {"x": 1, "next": {"end": 1}}, {}),
+        (
+            {"properties": {"a": {"oneOf": [{"$ref": "#/$defs/list"}, {"required": ["next"]}]}}},
+            {"a": {"next": {"end": 1}}},
+            {"a": {"end": 1}},
+        ),
+        (
+            {"if": {"$ref": "#/$defs/list"}, "then": {"maxProperties": 0}, "required": ["x"]},
+            {"x": 1, "next": {"end": 1}},
+            {},
+        ),
+        (
+            {
+                "properties": {"a": {"contains": {"$ref": "#/$defs/list"}, "maxContains": 1}},
+                "required": ["a"],
+            },
+            {"a": [{"next": {"end": 1}}, {"end": True}]},
+            {},
+        ),
+    ],
+)
+def test_what_a_servers_schema_accepts_is_never_refused_for_its_references(
+    own: dict[str, Any], accepted: dict[str, Any], refused: dict[str, Any]
+) -> None:
+    schema = {**own, "$defs": {"point": {"$anchor": "point", **POINT}, "list": LIST}}
+    tool = make("go", source="mcp", parameters=schema)
+
+    assert refuse_arguments(tool, accepted) is None
+    assert refusal(tool, refused).code == "invalid_arguments"
 
 
 def test_a_schema_nested_too_deeply_cannot_be_unfolded() -> None:

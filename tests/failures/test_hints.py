@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 from codemode_runtime import wire
-from codemode_runtime.guest import Done, Failed, Stopped
 from codemode_runtime.shapes import Lookup
+from codemode_runtime.wire import Done, Stopped, Threw
 
 from codemode.config import load_config
 from codemode.failures import (
@@ -56,7 +56,7 @@ def explain(text: str, code: str = "unknown_tool", message: str = "no such tool"
     targets = ("openclaw:core:web_search", "openclaw:core:echo", "web_serch", "mcp:github:x", "zzz")
     ran = run(text, dict.fromkeys(targets, refusing), descriptor=OFFER)
     match ran.outcome:
-        case Failed(_, failure):
+        case Threw(_, failure):
             decoded = msgspec.json.decode(failure, type=wire.Failure)
             return explain_failure(decoded, Program(text), AVAILABLE, CONFIG)
         case Stopped(_, reason):
@@ -250,7 +250,7 @@ def test_a_reprinted_program_gets_no_position_but_keeps_its_hints() -> None:
 
 def test_types_are_not_advised_where_typescript_is_switched_off() -> None:
     ran = run("const n: number = 1")
-    assert isinstance(ran.outcome, Failed)
+    assert isinstance(ran.outcome, Threw)
     failure = msgspec.json.decode(ran.outcome.failure, type=wire.Failure)
     config = load_config({"languages": ["javascript"]})
     text = explain_failure(failure, Program("const n: number = 1"), AVAILABLE, config).text

@@ -21,7 +21,10 @@ from tests.fuzz.runner import Subject
 from tests.harness.grammar import problems
 
 _KINDS = ("object", "array", "string", "number", "integer", "boolean", "null", "odd")
-_REFERENCES = ("#", "#/$defs/a", "#/$defs/b", "#/properties/x", "#/nope", "http://h/x", "#/a~1b", "#//", "")
+_REFERENCES = (
+    "#", "#/$defs/a", "#/$defs/b", "#/properties/x", "#/nope", "http://h/x", "#/a~1b", "#//", "", "#here",
+    "#/$defs/50%25", "#/anyOf/0", "#/$defs/a/items",
+)  # fmt: skip
 _NAMES = (
     "get",
     "class",
@@ -59,14 +62,17 @@ def make_schema(dice: Random, depth: int = 0) -> Any:
         "required": lambda: [_name(dice) for _ in range(dice.randrange(4))],
         "additionalProperties": lambda: dice.choice((True, False, inner())),
         "patternProperties": named,
-        "items": lambda: dice.choice((inner(), several())),
+        "items": lambda: dice.choice((True, inner(), several())),
+        "additionalItems": lambda: dice.choice((True, inner())),
         "prefixItems": several,
         "minItems": lambda: dice.choice((-1, 0, 1, 5)),
         "anyOf": several,
         "oneOf": several,
         "allOf": several,
         "$ref": lambda: dice.choice(_REFERENCES),
-        "$defs": lambda: {"a": inner(), "b": inner()},
+        "$defs": lambda: {"a": inner(), "b": inner(), "50%": inner()},
+        "$anchor": lambda: "here",
+        "$id": lambda: dice.choice(("#here", "https://h/x")),
         "nullable": lambda: True,
     }
     chosen = dice.sample(list(words), dice.randrange(1, 5))

@@ -19,7 +19,7 @@ import msgspec
 import pytest
 from codemode_runtime import wire
 from codemode_runtime.frames import HEADER_BYTES, LARGE_TAIL, FrameReader, FrameRefused, encode_frame
-from codemode_runtime.shapes import Stop
+from codemode_runtime.shapes import Layer, LossyValue, Stop
 from msgspec import Raw
 
 from codemode import Completed, Engine
@@ -54,21 +54,21 @@ def messages() -> tuple[bytes, ...]:
         wire.Text("said", "warn"),
         wire.Json(Raw(b'{"a": [1, null]}')),
     )
-    value = wire.Value(Raw(b'{"log": [1, "two"]}'), (wire.Lossy("$.log", "date"),))
+    value = wire.Value(Raw(b'{"log": [1, "two"]}'), (LossyValue("$.log", "date"),))
     return tuple(
         wire.encode(message)
         for message in (
-            wire.Idle(said, spent, True, False, 1, 2, 3),
-            wire.Idle((), spent, True, True, 0, 0, 0),
-            wire.Done(said[6:], spent, True, value),  # what an honest worker says
-            *(wire.Failed(said[6:], spent, False, Raw(failure)) for failure in _FAILURES),
-            *(wire.Stopped((), spent, True, reason) for reason in Stop),
-            wire.Done((), spent, True, wire.Value(Raw(b"7"), ())),
-            wire.Done((), spent, True, wire.Value(Raw(b'["a", 1]'), ())),
-            wire.Interrupted(said[6:], spent, True),
+            wire.Idle(said, False, 1, 2, 3, spent=spent),
+            wire.Idle((), True, 0, 0, 0, spent=spent),
+            wire.Done(said[6:], value, spent=spent),  # what an honest worker says
+            *(wire.Threw(said[6:], Raw(failure), exact_positions=False) for failure in _FAILURES),
+            *(wire.Stopped((), reason) for reason in Stop),
+            wire.Done((), wire.Value(Raw(b"7"), ())),
+            wire.Done((), wire.Value(Raw(b'["a", 1]'), ())),
+            wire.Interrupted(said[6:], spent=spent),
             wire.Refused("invalid_input", "no", 1, 2, "for (;;"),
             wire.RestoreRefused("snapshot_restore_failed", "no"),
-            wire.Ready((wire.LayerReport("seccomp", "active", ""),)),
+            wire.Ready((Layer("seccomp", "active", ""),)),
             wire.Captured(3, 4),
             wire.LookupRequest(1, "echo"),
         )
@@ -160,9 +160,9 @@ def _read_message(head: bytes) -> None:
         return
     raws: list[Raw] = []
     match message:
-        case wire.Done(sent, _, _, result):
+        case wire.Done(sent, result):
             raws.append(result.value)
-        case wire.Failed(sent, _, _, failure):
+        case wire.Threw(sent, failure):
             raws += [failure.thrown] if len(failure.thrown) else []
         case wire.Idle(sent) | wire.Stopped(sent) | wire.Interrupted(sent):
             pass

@@ -24,7 +24,7 @@ def _serve(line: Line, loaded: Loaded, parent_pid: int, hurry: bool) -> None:
     replies: list[bytes] = []
     while (frame := line.receive()) is not None:
         order = wire.decode_to_worker(frame.head)
-        if isinstance(order, wire.Start):
+        if isinstance(order, wire.StartLeg):
             replies = order.program.encode().split()
         if not replies:
             return  # one that is silent is waited for; tests/workers has it

@@ -19,8 +19,10 @@ from codemode_runtime.frames import encode_frame
 from codemode_runtime.shapes import Limits, Settlement, pack_settlements
 from msgspec import Raw
 
+from codemode.config import EngineSettings
 from codemode.workers.errors import Aborted, ProtocolViolation, WorkerLost
-from codemode.workers.supervisor import Supervisor, SupervisorSettings
+from codemode.workers.settings import WorkerSettings
+from codemode.workers.supervisor import Supervisor
 from codemode.workers.worker import Worker
 from tests.fuzz.mutation import change_bytes, change_json, encode_json, rubbish
 from tests.fuzz.runner import Subject
@@ -39,9 +41,9 @@ def orders() -> tuple[bytes, ...]:
     return tuple(
         wire.encode(order)
         for order in (
-            wire.Start(program, "javascript", limits, _BUDGET_MS, offer),
-            wire.Start("return 1 as any", "typescript", limits, _BUDGET_MS, offer),
-            wire.Resume(limits, _BUDGET_MS, offer, len(_SETTLED), exact_positions=True),
+            wire.StartLeg(program, "javascript", limits, _BUDGET_MS, offer),
+            wire.StartLeg("return 1 as any", "typescript", limits, _BUDGET_MS, offer),
+            wire.ResumeLeg(limits, _BUDGET_MS, offer, len(_SETTLED), exact_positions=True),
             wire.Deliver(),
             wire.Capture(1 << 20),
             wire.Reset(),
@@ -106,6 +108,6 @@ def worker_orders() -> Generator[Subject]:
 
 
 async def _open() -> Supervisor:
-    supervisor = Supervisor(SupervisorSettings(warm=2, grace_ms=100))
+    supervisor = Supervisor(WorkerSettings(EngineSettings(warm_workers=2), grace_ms=100))
     await supervisor.start()
     return supervisor

@@ -18,9 +18,10 @@ from typing import Any, Literal
 
 import msgspec
 from codemode_runtime import compiled, image
-from codemode_runtime.guest import Done, Failed, Guest, Idle, Outcome
+from codemode_runtime.guest import Guest, GuestOutcome
 from codemode_runtime.shapes import GuestOffer, Limits, Lookup, Settlement
 from codemode_runtime.wasm import Machine
+from codemode_runtime.wire import Done, Idle, Threw
 
 from tests.harness.patience import PATIENCE_SECONDS
 
@@ -84,7 +85,7 @@ class Offer:
 class Ran:
     """The end of a run: its last outcome, all it sent, how often it was suspended, its largest delta."""
 
-    outcome: Outcome
+    outcome: GuestOutcome
     messages: list[dict[str, Any]]
     raw_messages: tuple[bytes, ...]  # one array of messages per leg, as the guest wrote it
     suspensions: int
@@ -102,7 +103,7 @@ class Ran:
 
     @property
     def failure(self) -> dict[str, Any]:
-        assert isinstance(self.outcome, Failed), self.outcome
+        assert isinstance(self.outcome, Threw), self.outcome
         return msgspec.json.decode(self.outcome.failure)
 
     def sent(self, *types: str) -> list[dict[str, Any]]:

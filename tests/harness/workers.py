@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from codemode_runtime import wire
-from codemode_runtime.shapes import Limits, Lookup, Settlement
+from codemode_runtime.shapes import Language, Limits, Lookup, Settlement
 from codemode_runtime.wire import Outcome
 
-from codemode.workers.supervisor import Supervisor, SupervisorSettings
+from codemode.config import EngineSettings
+from codemode.workers.settings import WorkerSettings
+from codemode.workers.supervisor import Supervisor
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -36,9 +38,10 @@ class Offering:
 
 @asynccontextmanager
 async def supervisor(**settings: Any) -> AsyncGenerator[Supervisor]:
-    """One worker warm, unless told otherwise."""
-    given: dict[str, Any] = {"warm": 1, **settings}
-    async with Supervisor(SupervisorSettings(**given)) as started:
+    """By the names of EngineSettings and WorkerSettings; one worker warm, unless told otherwise."""
+    given: dict[str, Any] = {"warm_workers": 1, **settings}
+    own = {name: given.pop(name) for name in EngineSettings.__struct_fields__ if name in given}
+    async with Supervisor(WorkerSettings(EngineSettings(**own), **given)) as started:
         yield started
 
 
@@ -46,7 +49,7 @@ async def start(
     worker: Worker,
     program: str,
     *,
-    language: wire.Language = "javascript",
+    language: Language = "javascript",
     limits: Limits | None = None,
     budget_ms: int = BUDGET_MS,
     descriptor: Offering | None = None,

@@ -33,7 +33,9 @@ EVIL = [
 ]
 words = st.one_of(st.text(max_size=12), st.sampled_from(EVIL), st.lists(st.sampled_from(EVIL)).map("".join))
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | words
-references = st.sampled_from(["#", "#/$defs/a", "#/$defs/b", "#/properties/x", "#/nope", "http://h/x", ""])
+references = st.sampled_from(
+    ["#", "#/$defs/a", "#/$defs/b", "#/properties/x", "#/nope", "http://h/x", "", "#here", "#/anyOf/0"]
+)
 kinds = st.sampled_from(["object", "array", "string", "number", "integer", "boolean", "null", "odd"])
 
 
@@ -53,7 +55,7 @@ def nested(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
             "required": st.lists(words, max_size=2) | scalars,
             "additionalProperties": inner | st.booleans(),
             "patternProperties": named,
-            "items": inner | several,
+            "items": inner | several | st.just(True),
             "prefixItems": several,
             "additionalItems": inner,
             "minItems": st.integers(-1, 3),
@@ -61,6 +63,7 @@ def nested(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
             "oneOf": several,
             "allOf": several,
             "$ref": references | words,
+            "$anchor": st.just("here"),
             "nullable": st.booleans(),
             "$defs": st.fixed_dictionaries({"a": inner, "b": inner}),
         },

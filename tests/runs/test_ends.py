@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from codemode import Engine, tool
-from codemode.contract.events import CallFinished, Event, Finished
+from codemode.contract.events import CallFinished, Event, RunFinished
 from tests.harness.engine import Desk, engine, failure_of, statuses, value_of, waiting
 from tests.harness.faults import Clock, read_only
 from tests.harness.loops import until
@@ -188,10 +188,10 @@ async def test_the_end_is_told_though_the_run_is_aborted_while_it_fails() -> Non
         await asyncio.gather(running, aborting)
         async for event in events:
             heard.append(event)
-            if isinstance(event, Finished):
+            if isinstance(event, RunFinished):
                 break
         assert [e.status for e in heard if isinstance(e, CallFinished)] == ["aborted"]
-        assert len([e for e in heard if isinstance(e, Finished)]) == 1
+        assert len([e for e in heard if isinstance(e, RunFinished)]) == 1
 
 
 async def test_a_call_that_ended_with_its_run_has_the_time_it_took() -> None:

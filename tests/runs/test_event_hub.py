@@ -7,8 +7,8 @@ import gc
 
 from codemode.contract.events import (
     Event,
-    Finished,
     OutputAdded,
+    RunFinished,
 )
 from codemode.contract.results import TextOutput
 from codemode.runs.event_hub import EventHub, Subscription
@@ -18,8 +18,8 @@ def output(run_id: str, text: str) -> OutputAdded:
     return OutputAdded(TextOutput(text), run_id=run_id, at_ms=1)
 
 
-def finished(run_id: str) -> Finished:
-    return Finished("completed", run_id=run_id, at_ms=2)
+def finished(run_id: str) -> RunFinished:
+    return RunFinished("completed", run_id=run_id, at_ms=2)
 
 
 async def read_all(subscription: Subscription) -> list[Event]:

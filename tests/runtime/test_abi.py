@@ -8,9 +8,10 @@ import wasmtime
 from codemode_runtime import guest as guests
 from codemode_runtime import worker
 from codemode_runtime.delta import PAGE
-from codemode_runtime.guest import Guest, Idle
+from codemode_runtime.guest import Guest
 from codemode_runtime.image import load
 from codemode_runtime.shapes import MAX_OUTPUT_ITEMS, Limits, Lookup, Stop
+from codemode_runtime.wire import Idle
 
 from tests.harness.guests import load_image, load_machine, new_guest
 

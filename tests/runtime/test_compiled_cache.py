@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 import wasmtime
 from codemode_runtime import compiled
-from codemode_runtime.guest import Done, Guest
+from codemode_runtime.guest import Guest
 from codemode_runtime.image import compiled_digest
 from codemode_runtime.shapes import Limits
 from codemode_runtime.wasm import new_engine
+from codemode_runtime.wire import Done
 
 from tests.harness.guests import load_image
 

@@ -12,9 +12,10 @@ import pytest
 import zstandard
 from codemode_runtime import delta as deltas
 from codemode_runtime.delta import PAGE, DeltaRefused, Extent
-from codemode_runtime.guest import Done, Guest, Idle
+from codemode_runtime.guest import Guest
 from codemode_runtime.shapes import Limits, Settlement
 from codemode_runtime.wasm import GuestTrap, OutOfBounds
+from codemode_runtime.wire import Done, Idle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from codemode_runtime.guest import Done, Failed
 from codemode_runtime.shapes import Limits
+from codemode_runtime.wire import Done, Threw
 
 from tests.harness.guests import always, run
 
@@ -175,7 +175,7 @@ def test_long_texts_are_never_cut_inside_a_character(expression: str) -> None:
 @pytest.mark.parametrize("text", ["'x' + '€'.repeat(9000)", "'😀'.repeat(9000)"])
 def test_a_long_error_message_is_cut_between_characters(text: str) -> None:
     outcome = run(f"throw new Error({text})").outcome
-    assert isinstance(outcome, Failed)
+    assert isinstance(outcome, Threw)
     message = json.loads(outcome.failure)["error"]["message"]
     assert 16_380 <= len(message.encode()) <= 16_384
 

@@ -6,8 +6,8 @@ import json
 import threading
 
 import pytest
-from codemode_runtime.guest import Done, Idle, Interrupted
 from codemode_runtime.shapes import Limits, Settlement
+from codemode_runtime.wire import Done, Idle, Interrupted
 
 from tests.harness.guests import Watched, always, new_guest, run
 

@@ -5,8 +5,8 @@
 import json
 
 import pytest
-from codemode_runtime.guest import Done, Failed, Idle, Stopped
 from codemode_runtime.shapes import MAX_OUTPUT_ITEMS, Limits, Settlement, Stop
+from codemode_runtime.wire import Done, Idle, Stopped, Threw
 from codemode_runtime.worker import MAX_MESSAGES
 
 from tests.harness.guests import Watched, always, echo, new_guest, run
@@ -221,5 +221,5 @@ def test_an_unknown_settlement_is_passed_over() -> None:
         watched.guest.start("return await tools.call('t')")
         assert isinstance(watched.guest.deliver([Settlement(99), Settlement(0), Settlement(2**32 - 1)]), Idle)
         outcome = watched.guest.deliver([Settlement(1, b"5"), Settlement(1, b"6")])
-    assert isinstance(outcome, Done | Failed)
+    assert isinstance(outcome, Done | Threw)
     assert json.loads(outcome.result if isinstance(outcome, Done) else b"{}")["value"] == 5

@@ -5,7 +5,7 @@
 from typing import Any
 
 import pytest
-from codemode_runtime.guest import Failed
+from codemode_runtime.wire import Threw
 
 from tests.harness.guests import ToolFailed, echo, run
 
@@ -48,7 +48,7 @@ def test_text_that_is_no_function_body_is_a_syntax_error_and_nothing_runs(progra
         if text.startswith("#!"):
             continue
         ran = run(text)
-        assert isinstance(ran.outcome, Failed), text
+        assert isinstance(ran.outcome, Threw), text
         assert ran.failure["kind"] == "syntax"
         assert ran.failure["error"]["name"] == "SyntaxError"
         assert ran.messages == []

@@ -10,7 +10,8 @@ from functools import cache
 from typing import Any
 
 import pytest
-from codemode_runtime.guest import Done, Failed, Interrupted, Outcome, Stopped
+from codemode_runtime.guest import GuestOutcome
+from codemode_runtime.wire import Done, Interrupted, Stopped, Threw
 
 from tests.harness.guests import always, run
 from tests.harness.processes import python
@@ -136,11 +137,11 @@ def outcome_of(program: str) -> str:
     return describe(run(program, {"t": always(1)}, seconds=10).outcome)
 
 
-def describe(outcome: Outcome) -> str:
+def describe(outcome: GuestOutcome) -> str:
     match outcome:
         case Done(_, result):
             return f"value {json.loads(result)['value']}"
-        case Failed(_, failure):
+        case Threw(_, failure):
             found: dict[str, Any] = json.loads(failure)
             return f"failed {found['error']['name']}"
         case Stopped(_, reason):

@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 import pytest
-from codemode_runtime.guest import Failed, Idle
 from codemode_runtime.shapes import Limits, Settlement
+from codemode_runtime.wire import Idle, Threw
 
 from tests.harness.guests import Ran, Watched, echo, new_guest, run
 
@@ -122,7 +122,7 @@ def test_yield_control_resolves_to_undefined_and_carries_its_reason() -> None:
 
 
 def test_set_timeout_needs_a_function() -> None:
-    assert isinstance(run("setTimeout('text(1)', 0)").outcome, Failed)
+    assert isinstance(run("setTimeout('text(1)', 0)").outcome, Threw)
 
 
 ENCODINGS = """

@@ -74,7 +74,7 @@ def test_a_frame_over_the_cap_is_not_sent() -> None:
 
 
 def test_a_message_of_a_worker_is_read_as_it_was_written() -> None:
-    sent = wire.Idle(Raw(b"[" + CALL + b"]"), wire.Spent(1, 2, 3), False, True, 1, 0, 0)
+    sent = wire.Idle(Raw(b"[" + CALL + b"]"), True, 1, 0, 0, spent=wire.Spent(1, 2, 3), exact_positions=False)
     read = wire.decode_from_worker(wire.encode(sent))
     assert isinstance(read, wire.Idle)
     (call,) = read.messages
@@ -176,9 +176,9 @@ def test_messages_are_counted_unless_they_are_torn(messages: bytes, count: int |
 
 
 def test_a_resumed_leg_has_to_say_whether_positions_are_exact() -> None:
-    order = wire.encode(wire.Resume(Limits(), 1, wire.Offer(), 0, exact_positions=False))
+    order = wire.encode(wire.ResumeLeg(Limits(), 1, wire.Offer(), 0, exact_positions=False))
     read = wire.decode_to_worker(order)
-    assert isinstance(read, wire.Resume)
+    assert isinstance(read, wire.ResumeLeg)
     assert not read.exact_positions
     for wrong in (b"null", b"0", b'"false"'):
         with pytest.raises(msgspec.ValidationError):

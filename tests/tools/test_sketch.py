@@ -28,6 +28,8 @@ from codemode.tools.sketch import sketch
         ),
         ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "string | null"),
         ({"allOf": [{"type": "object"}, {"$ref": "#/$defs/x"}], "$defs": {"x": {"const": 1}}}, "object & 1"),
+        ({"$ref": "#x", "$defs": {"y": {"$anchor": "x", "const": 1}}}, "1"),
+        ({"$ref": "#/$defs/a~1%25", "$defs": {"a/%": {"const": 1}}}, "1"),
         ({"$ref": "#/$defs/no"}, "any"),
         ({"$ref": "https://example.com/x"}, "any"),
     ],

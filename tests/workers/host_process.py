@@ -9,14 +9,16 @@ import asyncio
 import os
 import sys
 
-from codemode.workers.supervisor import Supervisor, SupervisorSettings
+from codemode.config import EngineSettings
+from codemode.workers.settings import WorkerSettings
+from codemode.workers.supervisor import Supervisor
 from tests.harness.leftovers import descendants
 from tests.harness.loops import until
 from tests.harness.workers import start
 
 
 async def main(ending: str) -> None:
-    supervisor = Supervisor(SupervisorSettings(warm=2))
+    supervisor = Supervisor(WorkerSettings(EngineSettings(warm_workers=2)))
     await supervisor.start()
     workers = [await supervisor.lease() for _ in range(2)]
     computing = [asyncio.create_task(start(worker, "for (;;);", budget_ms=60_000)) for worker in workers]

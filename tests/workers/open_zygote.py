@@ -7,7 +7,6 @@ from typing import NoReturn
 from codemode_runtime import confine, wire, zygote
 from codemode_runtime.line import Line
 from codemode_runtime.loading import Loaded
-from codemode_runtime.wire import LayerReport
 
 
 def main(control_fd: int, host_pid: int) -> NoReturn:
@@ -19,6 +18,5 @@ def _serve(line: Line, loaded: Loaded, parent_pid: int, hurry: bool) -> None:
         layer if layer.name != "seccomp" else confine.Layer("seccomp", "missing", "as if it were not there")
         for layer in confine.confine_worker(loaded.data_bytes, parent_pid)
     ]
-    reported = tuple(LayerReport(layer.name, layer.status, layer.detail) for layer in layers)
-    line.send(wire.encode(wire.Ready(reported)))
+    line.send(wire.encode(wire.Ready(tuple(layers))))
     line.receive()

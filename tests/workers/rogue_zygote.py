@@ -22,10 +22,9 @@ from codemode_runtime import confine, wire, zygote
 from codemode_runtime.line import Line
 from codemode_runtime.loading import Loaded
 from codemode_runtime.shapes import MAX_OUTPUT_ITEMS
-from codemode_runtime.wire import LayerReport
 
 DONE = b'{"type":"done","messages":[],"spent":{},"exact_positions":true,"result":{"value":%s,"lossy":[]}}'
-IDLE = wire.encode(wire.Idle((), wire.Spent(), True, False, 0, 0, 0))
+IDLE = wire.encode(wire.Idle((), False, 0, 0, 0))
 _PTRACE_ATTACH = 16
 _READY = wire.encode(wire.Ready(()))
 
@@ -38,11 +37,10 @@ def _serve(line: Line, loaded: Loaded, parent_pid: int, hurry: bool) -> None:
     connection = line._connection  # pyright: ignore[reportPrivateUsage] - to break the rules of frames
     probes = _probes(parent_pid)
     layers = confine.confine_worker(loaded.data_bytes, parent_pid) if loaded.confined else []
-    reported = tuple(LayerReport(layer.name, layer.status, layer.detail) for layer in layers)
-    line.send(wire.encode(wire.Ready(reported)))
+    line.send(wire.encode(wire.Ready(tuple(layers))))
     while (frame := line.receive()) is not None:
         order = wire.decode_to_worker(frame.head)
-        if isinstance(order, wire.Start):
+        if isinstance(order, wire.StartLeg):
             _misbehave(order.program, line, connection, probes)
 
 
@@ -71,7 +69,7 @@ def _misbehave(
             line.send(DONE % (b"[" * 100_000 + b"]" * 100_000))
         case ["too many empty texts"]:
             texts = tuple(wire.Text("") for _ in range(MAX_OUTPUT_ITEMS + 1))
-            line.send(wire.encode(wire.Idle(texts, wire.Spent(), True, False, 1, 0, 0)))
+            line.send(wire.encode(wire.Idle(texts, False, 1, 0, 0)))
         case ["ready again"]:
             line.send(_READY)
         case ["calls", *ids]:
@@ -101,7 +99,7 @@ def _misbehave(
 def calling(ids: Iterable[int]) -> bytes:
     """A guest that waits for calls of these ids."""
     calls = tuple(wire.Call(number, "call", "echo", msgspec.Raw(b"[{}]")) for number in ids)
-    return wire.encode(wire.Idle(calls, wire.Spent(), True, False, len(calls), 0, 0))
+    return wire.encode(wire.Idle(calls, False, len(calls), 0, 0))
 
 
 def msg(text: str) -> bytes:

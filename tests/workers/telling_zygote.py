@@ -21,5 +21,5 @@ def _serve(line: Line, loaded: Loaded, parent_pid: int, hurry: bool) -> None:
     line.receive()
     modules = sorted({name.partition(".")[0] for name in sys.modules})
     result = Raw(msgspec.json.encode({"value": modules, "lossy": []}))
-    line.send(wire.encode(wire.Done((), wire.Spent(), True, result)))
+    line.send(wire.encode(wire.Done((), result)))
     line.receive()

@@ -56,14 +56,14 @@ async def outcome_of(last_words: bytes) -> wire.Outcome | SupervisorError:
 
 
 async def test_the_answer_of_a_worker_that_ended_at_once_is_not_lost() -> None:
-    said = wire.Interrupted(Raw(b'[{"type":"text","text":"so far"}]'), wire.Spent(), exact_positions=True)
+    said = wire.Interrupted(Raw(b'[{"type":"text","text":"so far"}]'))
     outcome = await outcome_of(encode_frame(wire.encode(said)))
     assert isinstance(outcome, wire.Interrupted)
     assert outcome.messages == (wire.Text("so far"),)
 
 
 async def test_half_an_answer_is_none() -> None:
-    said = wire.Interrupted(Raw(b"[]"), wire.Spent(), exact_positions=True)
+    said = wire.Interrupted(Raw(b"[]"))
     outcome = await outcome_of(encode_frame(wire.encode(said))[:-1])
     assert isinstance(outcome, WorkerLost)
 
@@ -72,6 +72,6 @@ async def test_a_worker_that_sends_more_output_than_its_program_may_make_is_not_
     allowed = Limits().output_bytes
     for size, kind in ((allowed, wire.Idle), (3 * allowed, SupervisorError)):
         sent = Raw(b'[{"type":"text","text":"%s"}]' % (b"x" * size))
-        said = wire.Idle(sent, wire.Spent(), True, False, 1, 0, 0)
+        said = wire.Idle(sent, False, 1, 0, 0)
         outcome = await outcome_of(encode_frame(wire.encode(said)))
         assert isinstance(outcome, kind)

@@ -78,7 +78,7 @@ async def test_two_hundred_runs_at_once_finish_or_are_refused() -> None:
 
 
 async def test_warm_workers_are_replaced_after_a_lease() -> None:
-    async with supervisor(warm=2) as found:
+    async with supervisor(warm_workers=2) as found:
         await until(lambda: found.stats().warm == 2)
         with await found.lease():
             assert found.stats().warm == 1
@@ -86,7 +86,7 @@ async def test_warm_workers_are_replaced_after_a_lease() -> None:
 
 
 async def test_an_idle_pool_shrinks_and_grows_again_with_use() -> None:
-    async with supervisor(warm=3, idle_warm=1, idle_seconds=1.0) as found:
+    async with supervisor(warm_workers=3, idle_warm=1, idle_seconds=1.0) as found:
         assert await value_of(found, "return 1") == 1
         await until(lambda: found.stats().warm == 1 and found.stats().starting == 0)
         assert await value_of(found, "return 2") == 2
@@ -94,7 +94,7 @@ async def test_an_idle_pool_shrinks_and_grows_again_with_use() -> None:
 
 
 async def test_the_state_can_be_read_at_a_glance() -> None:
-    async with supervisor(warm=1) as found:
+    async with supervisor(warm_workers=1) as found:
         with await found.lease():
             await until(lambda: found.stats().warm == 1)
             assert repr(found) == "<Supervisor 1 busy, 1 warm, 0 starting, 0 queued, 1 zygotes>"

@@ -43,7 +43,7 @@ async def test_a_worker_ended_by_a_signal_mid_run_fails_that_run_and_the_next_on
 
 
 async def test_warm_workers_that_were_killed_a_moment_ago_are_not_given_to_a_run() -> None:
-    async with supervisor(warm=2) as found:
+    async with supervisor(warm_workers=2) as found:
         (pool,) = found._pools.values()  # pyright: ignore[reportPrivateUsage] - which ones are warm
         await until(lambda: len(pool.ready) == 2 and all(worker.pid for worker in pool.ready))
         for pid in [worker.pid for worker in pool.ready]:

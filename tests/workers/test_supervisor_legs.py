@@ -116,7 +116,7 @@ async def test_a_syntax_error_is_a_failure_of_the_program() -> None:
     async with supervisor() as found:
         with await found.lease() as worker:
             outcome = await start(worker, "let x = ;")
-    assert isinstance(outcome, wire.Failed)
+    assert isinstance(outcome, wire.Threw)
     assert outcome.failure.kind == "syntax"
 
 
@@ -223,7 +223,7 @@ async def test_a_worker_is_used_once() -> None:
 
 
 async def test_the_worker_that_was_used_last_is_used_next() -> None:
-    async with supervisor(worker_reuse=100, warm=3) as found:
+    async with supervisor(worker_reuse=100, warm_workers=3) as found:
         used: list[int] = []
         for _ in range(4):
             with await found.lease() as worker:
@@ -234,7 +234,7 @@ async def test_the_worker_that_was_used_last_is_used_next() -> None:
 
 
 async def test_a_reused_worker_gives_each_leg_a_fresh_guest() -> None:
-    async with supervisor(worker_reuse=3, warm=0) as found:
+    async with supervisor(worker_reuse=3, warm_workers=0) as found:
         tokens: list[int] = []
         for _ in range(4):
             with await found.lease() as worker:
@@ -247,7 +247,7 @@ async def test_a_reused_worker_gives_each_leg_a_fresh_guest() -> None:
 
 
 async def test_without_fork_every_worker_is_a_process_of_its_own() -> None:
-    async with supervisor(processes="spawn", warm=1) as found:
+    async with supervisor(processes="spawn", warm_workers=1) as found:
         assert await value_of(found, "return 1 + 1") == 2
         with await found.lease() as worker:
             outcome = await start(worker, "text('x'); for (;;);", budget_ms=50)

@@ -8,8 +8,9 @@ from typing import Any
 
 from codemode_runtime import compiled, image
 from codemode_runtime.compile import prepare
-from codemode_runtime.guest import Done, Guest, Idle, Interrupted, Outcome
+from codemode_runtime.guest import Guest, GuestOutcome
 from codemode_runtime.shapes import Limits, Settlement
+from codemode_runtime.wire import Done, Idle, Interrupted
 
 from bench.side_by_side.subjects.serve import Held, Ran, Subject, desk, now_ms, serve
 
@@ -82,7 +83,7 @@ class InProcessGuest(Subject):
         return took
 
 
-def value_of(outcome: Outcome) -> Any:
+def value_of(outcome: GuestOutcome) -> Any:
     assert isinstance(outcome, Done), outcome
     return json.loads(outcome.result)["value"]
 

@@ -96,7 +96,7 @@ class LegWatch:
             case events.CallFinished():
                 self._finished.add(event.call_id)
                 self._tree.updates.pop(event.call_id, None)
-            case events.Finished():
+            case events.RunFinished():
                 self._finished.add("")  # whatever is waited for, it will not come
             case _:
                 pass

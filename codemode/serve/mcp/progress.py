@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from codemode.contract.events import CallFinished, CallStarted, Event, Started
+from codemode.contract.events import CallFinished, CallStarted, Event, RunStarted
 from codemode.engine import Engine
 from codemode.runs.event_hub import Subscription
 
@@ -38,7 +38,7 @@ async def _tell(
 ) -> None:
     told = 0
     async for event in events:
-        if isinstance(event, Started) and event.tool_call == tool_call:
+        if isinstance(event, RunStarted) and event.tool_call == tool_call:
             run_id = event.run_id
         if event.run_id != run_id or (text := _text(event)) is None:
             continue

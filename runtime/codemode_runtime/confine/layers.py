@@ -6,20 +6,9 @@ choice, answered by `unmet`: some guarantees have two mechanisms, and one of the
 
 import errno
 from collections.abc import Callable, Iterable
-from typing import Final, Literal
+from typing import Final
 
-import msgspec
-
-Status = Literal["active", "missing", "failed"]
-
-
-class Layer(msgspec.Struct, frozen=True):
-    """`missing`: this system has no such mechanism. `failed`: it has, and said no; `detail` says why."""
-
-    name: str
-    status: Status
-    detail: str
-
+from codemode_runtime.shapes import Layer, LayerStatus
 
 # Each guarantee and the layers that give it; any one of them is enough.
 GUARANTEES: Final[dict[str, tuple[str, ...]]] = {
@@ -45,7 +34,7 @@ def attempt(name: str, act: Callable[[], str]) -> Layer:
     try:
         return Layer(name, "active", act())
     except OSError as error:
-        status: Status = "missing" if error.errno in _ABSENT else "failed"
+        status: LayerStatus = "missing" if error.errno in _ABSENT else "failed"
         return Layer(name, status, error.strerror or str(error))
 
 

@@ -1,0 +1,76 @@
+"""The only way to a configuration: what somebody wrote, checked and clamped by the rows of table.py. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
+
+import msgspec
+from msgspec import Struct
+
+from codemode.config.rows import rows_of, rules_of
+from codemode.config.rules import ConfigError, Number, read_fields, section_of, shown
+from codemode.config.table import CodeModeConfig, EngineSettings, ToolSearchConfig
+
+Section = TypeVar("Section", CodeModeConfig, EngineSettings, ToolSearchConfig)
+
+
+def load_config(value: object = None, *, overlay: object = None) -> CodeModeConfig:
+    """From what a host has: true, false, nothing, the `codeMode` object, or a document with `tools` in it.
+
+    `overlay` is the agent's own, in the same forms. Raises ConfigError.
+    """
+    sections = [section_of(given, "codeMode", rules_of(CodeModeConfig)) for given in (value, overlay)]
+    return resolve_config(*sections)
+
+
+def resolve_config(global_value: object, agent_value: object = None) -> CodeModeConfig:
+    """The agent's fields over the global ones, field by field. Raises ConfigError."""
+    said, own = (_read("tools.codeMode", CodeModeConfig, given) for given in (global_value, agent_value))
+    return _resolve(CodeModeConfig, said | own)
+
+
+def load_tool_search(value: object = None, *, overlay: object = None) -> ToolSearchConfig:
+    """From true, false, nothing, the `toolSearch` object, or a document with `tools` in it.
+
+    An object is on unless its `enabled` says otherwise: somebody who names a mode wants it. `overlay` is the
+    agent's own, field by field over the other. Raises ConfigError.
+    """
+    rules = rules_of(ToolSearchConfig)
+    sections = [section_of(given, "toolSearch", rules) for given in (value, overlay)]
+    said, own = (_read("tools.toolSearch", ToolSearchConfig, given) for given in sections)
+    fields = said | own
+    return _resolve(ToolSearchConfig, {"enabled": "on"} | fields if fields else {})
+
+
+def load_settings(value: EngineSettings | Mapping[str, Any] | None = None) -> EngineSettings:
+    """Raises ConfigError for unknown keys and wrong types; clamps numbers."""
+    return _resolve(EngineSettings, _read("settings", EngineSettings, value))
+
+
+def _read(name: str, section: type[Struct], value: object) -> dict[str, Any]:
+    """The fields somebody set, in any of the forms a section has."""
+    rules = rules_of(section)
+    match value:
+        case None:
+            return {}
+        case bool() if "enabled" in rules:
+            return read_fields(name, {"enabled": value}, rules)
+        case CodeModeConfig() | EngineSettings() | ToolSearchConfig() if isinstance(value, section):
+            return read_fields(name, value.to_dict(), rules)
+        case Mapping():
+            return read_fields(name, cast("Mapping[Any, Any]", value), rules)
+        case _:
+            forms = "true, false or an object" if "enabled" in rules else "an object"
+            raise ConfigError(name, f"must be {forms}, not {shown(value)}.")
+
+
+def _resolve(section: type[Section], fields: dict[str, Any]) -> Section:
+    """With the defaults, and no number above the field that bounds it, once that is known."""
+    made = msgspec.convert(fields, section)
+    bounds = {
+        row.attribute: min(getattr(made, row.attribute), getattr(made, row.rule.at_most))
+        for row in rows_of(section).values()
+        if isinstance(row.rule, Number) and row.rule.at_most
+    }
+    return msgspec.structs.replace(made, **bounds)

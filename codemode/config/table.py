@@ -1,0 +1,123 @@
+"""Every setting there is, one row each: name, type, meaning, what is allowed, unit and default. Data only.
+
+A new setting is one row here and nothing else. rows.py reads the rows; the checks and clamps of a value, the
+texts of errors, the command line's help and the tables of docs/ are made from them. The structs are apart
+because every key of `tools.codeMode` is promised to hosts, while how many workers there are is not.
+
+The structs check nothing themselves; `load_config`, `load_settings` and `load_tool_search` do.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any, Literal
+
+import msgspec
+from codemode_runtime.shapes import MAX_OUTPUT_ITEMS, Language
+from msgspec import Struct
+
+from codemode.config.rows import Says
+from codemode.config.rules import Gated, Names, Number
+
+Gate = Literal["off", "on", "auto"]
+SearchMode = Literal["code", "tools", "directory"]
+
+_KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
+_CORES = os.cpu_count() or 1
+
+# The formatter would give each row ten lines.
+# fmt: off
+
+
+class CodeModeConfig(Struct, frozen=True, kw_only=True, rename="camel"):
+    """`tools.codeMode`, resolved: every number is within its clamp."""
+
+    enabled: Annotated[bool, Says(
+        "the only activation gate; setting other fields does not enable it")] = False
+    runtime: Annotated[Literal["quickjs-wasi"], Says("the only one there is")] = "quickjs-wasi"
+    mode: Annotated[Literal["only"], Says("expose `exec` and `wait`, hide the rest")] = "only"
+    languages: Annotated[tuple[Language, ...], Says(
+        "what a program may be written in; a subset, not empty")] = ("javascript", "typescript")
+    timeout_ms: Annotated[int, Number(100, 60_000, "ms"), Says(
+        "wall clock of one `exec` or `wait` in its worker; queueing and a cold start do not count",
+        reached="computing: `timeout`. Waiting for tools: `waiting`")] = 10_000
+    memory_limit_bytes: Annotated[int, Number(_MIB, _GIB, "bytes"), Says(
+        "the guest's heap", reached="`memory_limit_exceeded`; the program cannot catch it")] = 64 * _MIB
+    max_output_bytes: Annotated[int, Number(_KIB, 10 * _MIB, "bytes"), Says(
+        "text, JSON, logs and the final value of one result; also the most items of output, up to"
+        f" {MAX_OUTPUT_ITEMS:,}, so that empty texts are not free",
+        reached="`output_limit_exceeded`, with the output that fitted")] = 64 * _KIB
+    max_snapshot_bytes: Annotated[int, Number(_KIB, 256 * _MIB, "bytes"), Says(
+        "one suspended run, as stored", reached="`snapshot_limit_exceeded`")] = 10 * _MIB
+    max_pending_tool_calls: Annotated[int, Number(1, 128, "calls"), Says(
+        "nested calls in flight at once, new ones counted",
+        reached="`too_many_pending_tool_calls`; none of the new ones is started")] = 16
+    snapshot_ttl_seconds: Annotated[int, Number(1, 86_400, "s"), Says(
+        "how long a suspended run can be resumed, since it was suspended last",
+        reached="`snapshot_expired`")] = 900
+    search_default_limit: Annotated[int, Number(1, 50, "hits", at_most="max_search_limit"), Says(
+        "of `tools.search` without a limit")] = 8
+    max_search_limit: Annotated[int, Number(1, 50, "hits"), Says("of `tools.search` at most")] = 50
+
+    def to_dict(self) -> dict[str, Any]:
+        """As a configuration file has it; `load_config` of it is this again."""
+        return _plain(self)
+
+
+class EngineSettings(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How the engine works, which no model and no program can see. Resolved like the configuration."""
+
+    worker_reuse: Annotated[int, Number(1, 1_000_000, "legs"), Says(
+        "legs for each worker process; 1 gives every leg a process of its own")] = 1
+    max_workers: Annotated[int, Number(1, 1024, "legs"), Says(
+        "legs that run at once; a leg that waits for tools keeps its worker",
+        reached="the leg waits for a worker", default="4 per core, at least 8")] = max(8, 4 * _CORES)
+    warm_workers: Annotated[int, Number(0, 1024, "workers"), Says(
+        "workers ready before they are asked for, in each flavour in use",
+        default="one per core, at least 2")] = max(2, _CORES)
+    queue_limit: Annotated[int, Number(0, 1_000_000, "legs"), Says(
+        "legs that may wait for a worker", reached="`runtime_unavailable`")] = 1000
+    confinement: Annotated[Literal["auto", "require", "off"], Says(
+        "of worker processes: `require` makes a missing layer a start-up error, `off` is for debugging"
+        )] = "auto"
+    max_suspended_runs: Annotated[int, Number(0, 10_000_000, "runs"), Says(
+        "suspended runs in the store", reached="`snapshot_limit_exceeded`")] = 10_000
+    max_store_bytes: Annotated[int, Number(0, 1 << 50, "bytes"), Says(
+        "all suspended runs together, as stored", reached="`snapshot_limit_exceeded`")] = _GIB
+
+    def to_dict(self) -> dict[str, Any]:
+        return _plain(self)
+
+
+class ToolSearchConfig(Struct, frozen=True, kw_only=True, rename="camel"):
+    """`tools.toolSearch`, resolved: every number is within its clamp."""
+
+    enabled: Annotated[Gate, Gated(), Says(
+        "`auto` defers tools only above the share; true is `on`, false is `off`")] = "off"
+    mode: Annotated[SearchMode, Says("which controls the model sees")] = "code"
+    fallback: Annotated[Literal["tools", "refuse"], Says(
+        "of mode `code` where no isolated worker can be made")] = "tools"
+    core_tools: Annotated[tuple[str, ...], Names("names, ids, `*` wildcards, `group:…`"), Says(
+        "tools that are never deferred")] = ()
+    context_window_tokens: Annotated[int, Number(1_000, 10_000_000, "tokens"), Says(
+        "the model's context window, unless `prepare(context_window=…)` says it")] = 128_000
+    context_share_percent: Annotated[int, Number(1, 100, "%"), Says(
+        "of the context window; `auto` defers tools that would take more")] = 10
+    directory_max_chars: Annotated[int, Number(500, 200_000, "characters"), Says(
+        "the directory in mode `directory`")] = 18_000
+    code_timeout_ms: Annotated[int, Number(100, 60_000, "ms"), Says(
+        "wall clock of one `tool_search_code`, tools and continuations included")] = 10_000
+    search_default_limit: Annotated[int, Number(1, 50, "hits", at_most="max_search_limit"), Says(
+        "of a search without a limit")] = 8
+    max_search_limit: Annotated[int, Number(1, 50, "hits"), Says("of a search at most")] = 50
+
+    def to_dict(self) -> dict[str, Any]:
+        """As a configuration file has it; `load_tool_search` of it is this again."""
+        return _plain(self)
+
+
+# fmt: on
+
+
+def _plain(section: Struct) -> dict[str, Any]:
+    return msgspec.json.decode(msgspec.json.encode(section))

@@ -1,0 +1,41 @@
+"""What the workers of one engine are made with: the host's settings, and numbers no host sets. Data only."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from codemode_runtime.image import default_cache
+from codemode_runtime.zygote_wire import Flavour
+
+from codemode.config import CodeModeConfig, EngineSettings
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    """The supervisor and its pools read what they need from here; nothing is copied out of it."""
+
+    engine: EngineSettings = field(default_factory=EngineSettings)
+    memory_bytes: int = CodeModeConfig().memory_limit_bytes  # the largest guest heap a leg may ask for
+    idle_warm: int = 1  # kept warm in each flavour after idle_seconds without a lease
+    idle_seconds: float = 60.0
+    grace_ms: int = 300  # from a leg's deadline to the worker's death, for one that does not obey
+    processes: Literal["auto", "fork", "spawn"] = "auto"
+    prewarm: tuple[Flavour, ...] = ()  # flavours to start together with "javascript"
+    cache: Path | None = None  # of compiled machine code; the user's own by default
+    entry: str = "codemode_runtime.zygote"  # the module a zygote runs; tests have others
+
+    @classmethod
+    def of(cls, config: CodeModeConfig, settings: EngineSettings) -> WorkerSettings:
+        return cls(settings, config.memory_limit_bytes)
+
+    @property
+    def forks(self) -> bool:
+        """Whether workers are forked from a zygote, or each is a process started anew."""
+        return self.processes == "fork" or (self.processes == "auto" and hasattr(os, "fork"))
+
+    @property
+    def cache_folder(self) -> Path:
+        return self.cache or default_cache()
