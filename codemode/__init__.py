@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from codemode.blocking import BlockingEngine, run
     from codemode.config import CodeModeConfig, ConfigError, EngineSettings, load_config, read_config
     from codemode.contract.results import CodeModeResult, Completed, Failed, Waiting, to_envelope
+    from codemode.contract.scope import Scope
     from codemode.engine import Engine
     from codemode.namespaces import Namespace, namespace_tool
     from codemode.tools import CallContext, Tool, ToolError, ToolHints, tool
@@ -32,6 +33,7 @@ _HOME = {
     "Failed": "contract.results",
     "Waiting": "contract.results",
     "to_envelope": "contract.results",
+    "Scope": "contract.scope",
     "Engine": "engine",
     "Namespace": "namespaces",
     "namespace_tool": "namespaces",
@@ -55,6 +57,7 @@ __all__ = [
     "EngineSettings",
     "Failed",
     "Namespace",
+    "Scope",
     "Tool",
     "ToolError",
     "ToolHints",

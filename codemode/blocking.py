@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 import msgspec
 
 from codemode.contract.events import Event
+from codemode.contract.report import EngineStats
 from codemode.contract.results import CodeModeResult
 from codemode.engine import Engine
+from codemode.health import Health
 from codemode.loop_thread import LoopThread
 from codemode.runs.event_hub import Subscription
 from codemode.surface import PreparedRun
@@ -121,20 +123,17 @@ class BlockingEngine:
     trajectory = _front(Engine.trajectory)
     session_trajectory = _front(Engine.session_trajectory)
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> EngineStats:
         """Counts since the start, and what there is now."""
         return self.thread.look(self.engine.stats)
 
-    def health(self, *, probe: bool = False) -> dict[str, Any]:
-        """healthy, degraded or unavailable, and why: as far as it is known. With `probe`, everything is
-        tried first."""
-        if not probe:
-            return self.thread.look(lambda: dict(self.engine.health()))
+    def health(self, *, probe: bool = False) -> Health:
+        """The last known status: healthy, degraded or unavailable, and why. `probe=True` is `probe()`."""
+        return self.probe() if probe else self.thread.look(lambda: Health(self.engine.health()))
 
-        async def probed() -> dict[str, Any]:
-            return dict(await self.engine.health())
-
-        return self.thread.do(probed())
+    def probe(self) -> Health:
+        """Tries each part first: a program in a worker, a snapshot in the store, each MCP server."""
+        return Health(self.thread.do(self.engine.probe()))
 
     def events(self, run_id: str | None = None) -> BlockingEvents:
         """What happens from now on, in one run or in all. Ends with the run, or when the engine is closed."""

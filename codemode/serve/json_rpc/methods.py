@@ -7,11 +7,12 @@ host does wrong is an error of the protocol.
 from __future__ import annotations
 
 import asyncio
-from typing import Any, TypedDict
+from typing import Any
 
 from msgspec import Raw, Struct, field
 
 from codemode.config import ConfigError
+from codemode.contract.scope import Scope
 from codemode.engine import Engine
 from codemode.executor import ApprovalRequest, Decision
 from codemode.serve.json_rpc import messages as rpc
@@ -37,20 +38,14 @@ class Initialize(_Params, frozen=True, kw_only=True):
     approvals: bool = False
 
 
-class _Scope(TypedDict):
-    session: str
-    agent: str
-    agent_run: str
-
-
 class _Scoped(_Params, frozen=True, kw_only=True):
     session: str = "default"
     agent: str = "main"
     agent_run: str = "-"
 
     @property
-    def scope(self) -> _Scope:
-        return {"session": self.session, "agent": self.agent, "agent_run": self.agent_run}
+    def scope(self) -> Scope:
+        return Scope(self.agent, self.session, self.agent_run)
 
 
 class Context(_Params, frozen=True, kw_only=True):
@@ -177,7 +172,7 @@ class Methods:
         params = self._read(given, Prepare)
         with _config_errors():
             prepared = await self._engine.prepare(
-                **params.scope,
+                scope=params.scope,
                 tools=self._tools(params.tools),
                 allow=params.allow,
                 disable_tools=params.disable_tools,
@@ -195,7 +190,7 @@ class Methods:
         with _config_errors():
             return await self._engine.exec(
                 params.input,
-                **params.scope,
+                scope=params.scope,
                 tool_call=params.tool_call,
                 tools=self._tools(params.tools),
                 allow=params.allow,
@@ -208,12 +203,12 @@ class Methods:
         params = self._read(given, Wait)
         with _config_errors():
             return await self._engine.wait(
-                params.input, **params.scope, tool_call=params.tool_call, tools=self._tools(params.tools)
+                params.input, scope=params.scope, tool_call=params.tool_call, tools=self._tools(params.tools)
             )
 
     async def _abort(self, given: Raw) -> Any:
         params = self._read(given, Abort)
-        return {"aborted": await self._engine.abort(params.run_id, **params.scope)}
+        return {"aborted": await self._engine.abort(params.run_id, scope=params.scope)}
 
     async def _abort_session(self, given: Raw) -> Any:
         params = self._read(given, AbortSession)
@@ -221,19 +216,19 @@ class Methods:
 
     async def _approve(self, given: Raw) -> Any:
         params = self._read(given, Approve)
-        done = await self._engine.approve(params.run_id, params.approval_id, **params.scope)
+        done = await self._engine.approve(params.run_id, params.approval_id, scope=params.scope)
         return {"decided": done}
 
     async def _deny(self, given: Raw) -> Any:
         params = self._read(given, Deny)
         done = await self._engine.deny(
-            params.run_id, params.approval_id, reason=params.reason, **params.scope
+            params.run_id, params.approval_id, reason=params.reason, scope=params.scope
         )
         return {"decided": done}
 
     async def _health(self, given: Raw) -> Any:
-        known = self._engine.health()
-        return dict(await known) if self._read(given, HealthParams).probe else dict(known)
+        is_probed = self._read(given, HealthParams).probe
+        return await self._engine.probe() if is_probed else self._engine.health()
 
     async def _stats(self, given: Raw) -> Any:
         self._read(given, _Params)
