@@ -13,7 +13,15 @@ if TYPE_CHECKING:
 
     from codemode.blocking import BlockingEngine, run
     from codemode.config import CodeModeConfig, ConfigError, EngineSettings, load_config, read_config
-    from codemode.contract.results import CodeModeResult, Completed, Failed, Waiting, to_envelope
+    from codemode.contract.results import (
+        CodeModeResult,
+        Completed,
+        Failed,
+        RunFailed,
+        RunWaiting,
+        Waiting,
+        to_envelope,
+    )
     from codemode.contract.scope import Scope
     from codemode.engine import Engine
     from codemode.namespaces import Namespace, namespace_tool
@@ -32,6 +40,8 @@ _HOME = {
     "Completed": "contract.results",
     "Failed": "contract.results",
     "Waiting": "contract.results",
+    "RunFailed": "contract.results",
+    "RunWaiting": "contract.results",
     "to_envelope": "contract.results",
     "Scope": "contract.scope",
     "Engine": "engine",
@@ -57,6 +67,8 @@ __all__ = [
     "EngineSettings",
     "Failed",
     "Namespace",
+    "RunFailed",
+    "RunWaiting",
     "Scope",
     "Tool",
     "ToolError",

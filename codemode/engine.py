@@ -22,6 +22,7 @@ from codemode.config import CodeModeConfig, EngineSettings, load_config, load_se
 from codemode.config.engine_arguments import check_engine_arguments
 from codemode.contract.error_codes import ErrorCode
 from codemode.contract.inputs import InputRefused, read_caller, read_exec, read_wait, require_enabled
+from codemode.contract.notes import with_notes
 from codemode.contract.report import EngineStats
 from codemode.contract.results import CodeModeResult, Failed, failed
 from codemode.contract.scope import UNSAID, Scope, scope_of
@@ -50,6 +51,7 @@ from codemode.runs.run_control import RunControl
 from codemode.runs.stored_runs import StoredRuns, store_limits
 from codemode.runs.trajectory_archive import TrajectoryArchive
 from codemode.runs.waits import Waits
+from codemode.runs.whole_run import OnWaiting, run_to_end
 from codemode.surface import PreparedRun, bound_to, surface_of
 from codemode.tools import CallContext, as_tools
 from codemode.trajectory import Recording, Redactor
@@ -278,7 +280,7 @@ class Engine(RunControl):
         self._runs.add(run)
         self._recorder.exec_started(run, "" if tool_call == _NONE else tool_call)
         leg = Leg(self._services, run).lead(Start(self.config.timeout_ms))
-        result = self._recorder.leg_ended(run, await self._runs.lead(run, leg))
+        result = self._noted(self._recorder.leg_ended(run, await self._runs.lead(run, leg)))
         if run.has_ended:
             self._kept.put(run, result)
         return await self._admission.tell_hooks(run, program, result)
@@ -306,9 +308,48 @@ class Engine(RunControl):
             if (unready := self._unready()) is not None:
                 return unready
             own = tuple(as_tools(tools)) if tools else ()
-            return await self._waits.wait(run_id, caller, "" if tool_call == _NONE else tool_call, own)
+            asked = "" if tool_call == _NONE else tool_call
+            return self._noted(await self._waits.wait(run_id, caller, asked, own))
         except InputRefused as refused:
             return self._refuse(refused.code, str(refused))
+
+    async def run(
+        self,
+        given: str | Mapping[str, Any],
+        language: str | None = None,
+        *,
+        on_waiting: OnWaiting | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - nothing is cancelled when it is over
+        session: str = _SESSION,
+        agent: str = _AGENT,
+        agent_run: str = _AGENT_RUN,
+        scope: Scope | None = None,
+        tool_call: str = _NONE,
+        tools: Iterable[Any] = (),
+        allow: Sequence[str] | None = None,
+        provider: str | None = None,
+        model: str | None = None,
+        context: CallContext | None = None,
+    ) -> CodeModeResult:
+        """Runs a program to its end: `exec`, then `wait` as often as it takes. The output of all legs is in
+        the one result. It is `waiting` for an approval that nobody has decided, or after `timeout` seconds.
+
+        `on_waiting` is told of each waiting result before the run goes on, and may decide on approvals. False
+        from it returns that result, True goes on. `timeout` is looked at between legs; none is cut short.
+        """
+        who, own = scope_of(scope, agent, session, agent_run), tuple(as_tools(tools))
+        named: dict[str, Any] = {"scope": who, "tool_call": tool_call, "tools": own}
+        asked: dict[str, Any] = {"allow": allow, "provider": provider, "model": model, "context": context}
+        return await run_to_end(
+            self.exec(given, language, **named, **asked),
+            lambda run_id: self.wait(run_id, **named),
+            self._approvals.is_open,
+            on_waiting,
+            timeout,
+        )
+
+    def _noted(self, result: CodeModeResult) -> CodeModeResult:
+        return with_notes(result, self.config.max_output_bytes)
 
     def _refuse(self, code: ErrorCode, text: str) -> Failed:
         self._recorder.refused(code)

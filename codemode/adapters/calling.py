@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from codemode.config import ConfigError
+from codemode.contract.for_model import for_model
 from codemode.contract.results import failed
 from codemode.contract.scope import scope_of
 from codemode.executor import CallFailed, CallRequest, CallResult, NeedsApproval
@@ -25,8 +26,6 @@ from codemode.tools import CallContext, Tool
 if TYPE_CHECKING:
     from codemode.engine import Engine
 
-# What a model needs of the telemetry; the rest is for the host, who has it in events and trajectories.
-_TOLD = ("calls", "lossy")
 _MAX_NAME = 120
 _encode = msgspec.json.encode
 
@@ -131,9 +130,7 @@ def _read(arguments: Mapping[str, Any] | str | None) -> dict[str, Any]:
 
 
 def _of_result(result: Mapping[str, Any]) -> ModelAnswer:
-    telemetry = cast("Mapping[str, Any]", result["telemetry"])
-    told = {key: telemetry[key] for key in _TOLD if telemetry.get(key)}
-    return ModelAnswer({**result, "telemetry": {"calls": [], **told}}, result["status"] == "failed")
+    return ModelAnswer(for_model(result), result["status"] == "failed")
 
 
 def _of_call(tool: Tool, ended: CallResult) -> ModelAnswer:

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Raw, Struct, field
 
 from codemode.config import ConfigError
+from codemode.contract.results import CodeModeResult
 from codemode.contract.scope import Scope
 from codemode.engine import Engine
 from codemode.executor import ApprovalRequest, Decision
@@ -66,20 +67,27 @@ class Prepare(_Scoped, frozen=True, kw_only=True):
     format: Provider = "mcp"
 
 
-class Exec(_Scoped, frozen=True, kw_only=True):
+class _Leg(_Scoped, frozen=True, kw_only=True):
+    """What exec and wait share. With `for_model` the result brings what to hand to a model."""
+
     input: Any
+    for_model: bool = False
     tool_call: str = "-"
     tools: list[HostToolSpec] = field(default_factory=list[HostToolSpec])
+
+    def answer(self, result: CodeModeResult) -> Any:
+        return result.to_dict() | {"forModel": result.for_model()} if self.for_model else result
+
+
+class Exec(_Leg, frozen=True, kw_only=True):
     allow: list[str] | None = None
     provider: str | None = None
     model: str | None = None
     context: Context | None = None
 
 
-class Wait(_Scoped, frozen=True, kw_only=True):
-    input: Any
-    tool_call: str = "-"
-    tools: list[HostToolSpec] = field(default_factory=list[HostToolSpec])
+class Wait(_Leg, frozen=True, kw_only=True):
+    pass
 
 
 class Abort(_Scoped, frozen=True, kw_only=True):
@@ -188,7 +196,7 @@ class Methods:
     async def _exec(self, given: Raw) -> Any:
         params = self._read(given, Exec)
         with _config_errors():
-            return await self._engine.exec(
+            result = await self._engine.exec(
                 params.input,
                 scope=params.scope,
                 tool_call=params.tool_call,
@@ -198,13 +206,15 @@ class Methods:
                 model=params.model,
                 context=_context(params),
             )
+        return params.answer(result)
 
     async def _wait(self, given: Raw) -> Any:
         params = self._read(given, Wait)
         with _config_errors():
-            return await self._engine.wait(
+            result = await self._engine.wait(
                 params.input, scope=params.scope, tool_call=params.tool_call, tools=self._tools(params.tools)
             )
+        return params.answer(result)
 
     async def _abort(self, given: Raw) -> Any:
         params = self._read(given, Abort)
