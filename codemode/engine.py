@@ -20,6 +20,7 @@ from codemode_snapshots import StoreUnavailable
 
 from codemode.config import CodeModeConfig, EngineSettings, load_config, load_settings
 from codemode.config.engine_arguments import check_engine_arguments
+from codemode.config.store_argument import StoreArgument
 from codemode.contract.error_codes import ErrorCode
 from codemode.contract.inputs import InputRefused, read_caller, read_exec, read_wait, require_enabled
 from codemode.contract.notes import with_notes
@@ -78,7 +79,7 @@ class Engine(RunControl):
         *,
         agent_config: object = None,
         settings: EngineSettings | Mapping[str, Any] | None = None,
-        store: str | Path | None = None,
+        store: StoreArgument = None,
         store_key: bytes | None = None,
         mcp: Mapping[str, Any] | str | Path | None = None,
         policy: Mapping[str, Any] | None = None,
@@ -90,6 +91,8 @@ class Engine(RunControl):
     ) -> None:
         """Raises ConfigError for a configuration or tool that cannot be used.
 
+        `store` keeps suspended runs: a path or `sqlite:///` URL of a file, an object that implements
+        `codemode_snapshots.SnapshotStore` (its maker closes it), or None for memory.
         `namespaces` are by the plugin that owns them; more can be registered later.
         `redact` is for trajectories: True keeps shapes, False values, a function decides for each of them.
         """
