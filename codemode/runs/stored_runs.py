@@ -137,7 +137,7 @@ class StoredRuns:
             return
         if not self.is_durable and self._place is not None:  # a memory of the host's: nobody could go on
             for run_id in store.ids_of(self.owner):
-                store.delete(run_id, now_ms=now_ms())
+                store.delete(run_id, now_ms=clock.wall_ms())
         store.close()
 
     async def close(self) -> None:
