@@ -31,7 +31,7 @@ _WIDTH = 100
 
 # Where codemode/__init__.py does not reach: each module is imported by who needs it.
 ADAPTERS = {
-    "codemode.adapters": ("prepare_tools", "ModelTools", "Answer"),
+    "codemode.adapters": ("prepare_tools", "ModelTools", "ModelAnswer"),
     "codemode.adapters.raw": ("declare", "answer_calls", "converse", "Conversation", "TurnLimit"),
 }
 # Read and not imported: the frameworks they load take seconds.
@@ -143,7 +143,7 @@ def _events() -> str:
 
 def _entry(name: str, found: Any) -> str:
     if not inspect.isclass(found) and not inspect.isroutine(found):
-        return f"### {name}\n\n`{found}`".replace("codemode.contract.results.", "")
+        return re.sub(r"codemode\.contract\.\w+\.", "", f"### {name}\n\n`{found}`")
     written = _source(found)
     head = ["```text", _head(name, written, _names(found)), "```"]
     lines = [f"### {name}", "", _doc(written), "", *([IN_TABLES[name]] if name in IN_TABLES else head), ""]

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Raw, Struct, field
 
+import codemode
 from codemode.config import ConfigError
 from codemode.contract.results import CodeModeResult
 from codemode.contract.scope import Scope
@@ -20,7 +21,6 @@ from codemode.serve.json_rpc import messages as rpc
 from codemode.serve.json_rpc.host_tools import HostToolSpec, ask_host, host_tools
 from codemode.serve.json_rpc.messages import RpcError
 from codemode.serve.json_rpc.peer import MAX_REQUESTS, Handler, Peer
-from codemode.serve.lifecycle import own_version
 from codemode.surface import Provider, render_tools
 from codemode.tools import CallContext, Tool
 
@@ -171,7 +171,7 @@ class Methods:
             self.events = asyncio.create_task(self._forward_events(), name="codemode rpc events")
         return {
             "protocolVersion": PROTOCOL_VERSION,
-            "server": {"name": "codemode", "version": own_version()},
+            "server": {"name": "codemode", "version": codemode.__version__},
             "limits": {"maxMessageBytes": self._max_message_bytes, "maxRequests": MAX_REQUESTS},
             "config": self._engine.config.to_dict(),
         }
