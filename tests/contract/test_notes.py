@@ -6,9 +6,9 @@ from msgspec import Raw
 
 from codemode.contract.clipping import json_bytes, listed
 from codemode.contract.notes import with_notes
-from codemode.contract.results import Completed, Failed, Waiting, decode_result, failed, to_envelope
+from codemode.contract.results import Completed, Waiting, decode_result, failed, to_envelope
 from codemode.contract.telemetry import CallMethod, CallRecord, CallStatus, LossyValue, Telemetry
-from tests.harness.engine import engine, failure_of, run, value_of, waiting
+from tests.harness.engine import engine, failure_of, value_of, waiting
 
 CAP = 65_536
 
@@ -91,35 +91,28 @@ def test_the_envelope_has_the_notes_beside_the_telemetry() -> None:
     assert made["data"] == {"output": []}
 
 
-def test_an_engine_notes_what_a_failed_program_had_done_also_after_a_suspension() -> None:
-    async def scenario() -> Failed:
-        async with engine() as made:
-            code = "await tools.echo({}); await yield_control(); await tools.fail({}).catch(() => 1); throw 1"
-            result = waiting(await made.exec(code))
-            assert result.notes == ()
-            return failure_of(await made.wait(result.run_id), "guest_error")
-
-    assert run(scenario).notes == ("Already done: echo ×1 ok, fail ×1 error.",)
+async def test_an_engine_notes_what_a_failed_program_had_done_also_after_a_suspension() -> None:
+    async with engine() as made:
+        code = "await tools.echo({}); await yield_control(); await tools.fail({}).catch(() => 1); throw 1"
+        result = waiting(await made.exec(code))
+        assert result.notes == ()
+        failure = failure_of(await made.wait(result.run_id), "guest_error")
+    assert failure.notes == ("Already done: echo ×1 ok, fail ×1 error.",)
 
 
-def test_an_engine_notes_what_an_aborted_run_had_done() -> None:
-    async def scenario() -> Failed:
-        async with engine() as made:
-            result = waiting(await made.exec("await tools.echo({}); await yield_control()"))
-            assert await made.abort(result.run_id)
-            return failure_of(await made.wait(result.run_id), "aborted")
-
-    assert run(scenario).notes == ("Already done: echo ×1 ok.",)
+async def test_an_engine_notes_what_an_aborted_run_had_done() -> None:
+    async with engine() as made:
+        result = waiting(await made.exec("await tools.echo({}); await yield_control()"))
+        assert await made.abort(result.run_id)
+        failure = failure_of(await made.wait(result.run_id), "aborted")
+    assert failure.notes == ("Already done: echo ×1 ok.",)
 
 
-def test_an_engine_notes_a_promise_that_was_returned_unawaited() -> None:
-    async def scenario() -> tuple[str, ...]:
-        async with engine() as made:
-            result = await made.exec("return { a: tools.echo({}) }")
-            assert value_of(result) == {"a": "[Promise, not awaited]"}
-            return result.notes
-
-    assert run(scenario) == (
+async def test_an_engine_notes_a_promise_that_was_returned_unawaited() -> None:
+    async with engine() as made:
+        result = await made.exec("return { a: tools.echo({}) }")
+    assert value_of(result) == {"a": "[Promise, not awaited]"}
+    assert result.notes == (
         "The value has a promise that was not awaited ($.a): put `await` before the call.",
         "JSON cannot hold these as they were: $.a (object).",
     )

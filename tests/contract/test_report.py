@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from codemode.contract.report import EngineStats, EngineTotals, RunInfo, WorkerStats, ZygoteStats
-from tests.harness.engine import engine, run, waiting
+from codemode.contract.report import EngineTotals, RunInfo, WorkerStats, ZygoteStats
+from tests.harness.engine import engine, waiting
 
 RUN = {
     "runId": "run_1",
@@ -49,13 +49,10 @@ def test_a_report_has_no_other_attributes_and_none_can_be_set() -> None:
         info.state = "running"
 
 
-def test_the_stats_of_an_engine_are_typed_all_the_way_down() -> None:
-    async def scenario() -> tuple[EngineStats, str, list[RunInfo]]:
-        async with engine() as made:
-            result = waiting(await made.exec("await tools.echo({}); await yield_control()", session="s1"))
-            return made.stats(), result.run_id, await made.runs("s1")
-
-    stats, run_id, (found,) = run(scenario)
+async def test_the_stats_of_an_engine_are_typed_all_the_way_down() -> None:
+    async with engine() as made:
+        result = waiting(await made.exec("await tools.echo({}); await yield_control()", session="s1"))
+        stats, (found,) = made.stats(), await made.runs("s1")
     assert (stats.runs, stats["runs"]) == ({"waiting": 1}, {"waiting": 1})
     totals = stats.totals
     assert isinstance(totals, EngineTotals)
@@ -65,4 +62,4 @@ def test_the_stats_of_an_engine_are_typed_all_the_way_down() -> None:
     assert isinstance(workers, WorkerStats)
     assert workers.build_id == stats["workers"]["build_id"]
     assert [type(zygote) for zygote in workers.zygotes] == [ZygoteStats]
-    assert (found.run_id, found.session, found.state) == (run_id, "s1", "waiting")
+    assert (found.run_id, found.session, found.state) == (result.run_id, "s1", "waiting")

@@ -13,7 +13,7 @@ from codemode import BlockingEngine, CallContext, Completed, Scope, Waiting, too
 from codemode.contract.results import CodeModeResult, JsonOutput, Output, TextOutput
 from codemode.contract.telemetry import Telemetry
 from codemode.runs.whole_run import MAX_IDLE_YIELDS, JoinedOutput, run_to_end
-from tests.harness.engine import Desk, echo, engine, failure_of, pay, run, texts, value_of, waiting
+from tests.harness.engine import Desk, echo, engine, failure_of, pay, texts, value_of, waiting
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 PAID = (
@@ -31,131 +31,101 @@ def approval_of(result: Waiting) -> str:
     return asked.id
 
 
-def test_a_program_that_yields_goes_on_at_once_and_the_output_of_all_legs_is_joined_in_order() -> None:
-    async def scenario() -> CodeModeResult:
-        async with engine() as made:
-            return await made.run(
-                "text('a'); await yield_control(); json(1); await yield_control(); text('c'); return 4"
-            )
-
-    result = run(scenario)
+async def test_a_program_that_yields_goes_on_at_once_and_the_output_of_all_legs_is_joined_in_order() -> None:
+    async with engine() as made:
+        result = await made.run(
+            "text('a'); await yield_control(); json(1); await yield_control(); text('c'); return 4"
+        )
     assert (value_of(result), texts(result)) == (4, ["a", 1, "c"])
     assert result.telemetry.counts["wait"] == 2
 
 
-def test_a_program_that_waits_for_a_slow_tool_is_waited_for() -> None:
+async def test_a_program_that_waits_for_a_slow_tool_is_waited_for() -> None:
     desk = Desk()
-
-    async def scenario() -> CodeModeResult:
-        async with engine(desk.tools, {"timeoutMs": 100}) as made:
-            running = asyncio.create_task(made.run("text('a'); return await tools.hold({ name: 'x' })"))
-            await desk.asked("x")
-            events = made.events()
-            async for event in events:  # it was suspended, so the answer comes to a wait
-                if event.type == "suspended":
-                    break
-            desk.answer("x", "late")
-            return await running
-
-    result = run(scenario)
+    async with engine(desk.tools, {"timeoutMs": 100}) as made:
+        running = asyncio.create_task(made.run("text('a'); return await tools.hold({ name: 'x' })"))
+        await desk.asked("x")
+        events = made.events()
+        async for event in events:  # it was suspended, so the answer comes to a wait
+            if event.type == "suspended":
+                break
+        desk.answer("x", "late")
+        result = await running
     assert (value_of(result), texts(result)) == ("late", ["a"])
 
 
-def test_a_program_that_fails_is_a_result_with_the_output_of_all_legs() -> None:
-    async def scenario() -> CodeModeResult:
-        async with engine() as made:
-            return await made.run("text('a'); await yield_control(); text('b'); throw new Error('no')")
-
-    result = failure_of(run(scenario), "guest_error")
+async def test_a_program_that_fails_is_a_result_with_the_output_of_all_legs() -> None:
+    async with engine() as made:
+        ended = await made.run("text('a'); await yield_control(); text('b'); throw new Error('no')")
+    result = failure_of(ended, "guest_error")
     assert texts(result) == ["a", "b"]
     with pytest.raises(codemode.RunFailed, match=r"^guest_error: Error: no"):
         result.unwrap()
 
 
-def test_an_approval_that_nobody_decides_is_the_callers_to_decide() -> None:
-    async def scenario() -> None:
-        async with engine() as made:
-            result = waiting(await made.run(PAID, session="s1"), "approval")
-            assert texts(result) == ["one"]
-            assert await made.approve(result.run_id, approval_of(result), session="s1")
-            assert value_of(await made.wait(result.run_id, session="s1")) == "paid 3"
-
-    run(scenario)
+async def test_an_approval_that_nobody_decides_is_the_callers_to_decide() -> None:
+    async with engine() as made:
+        result = waiting(await made.run(PAID, session="s1"), "approval")
+        assert texts(result) == ["one"]
+        assert await made.approve(result.run_id, approval_of(result), session="s1")
+        assert value_of(await made.wait(result.run_id, session="s1")) == "paid 3"
 
 
 @pytest.mark.parametrize("is_approved", [True, False])
-def test_on_waiting_may_decide_and_the_run_goes_on(is_approved: bool) -> None:
+async def test_on_waiting_may_decide_and_the_run_goes_on(is_approved: bool) -> None:
     seen: list[str] = []
+    async with engine() as made:
 
-    async def scenario() -> CodeModeResult:
-        async with engine() as made:
+        async def decide(left: Waiting) -> None:
+            seen.append(left.reason)
+            if left.reason == "approval":
+                answer = made.approve if is_approved else made.deny
+                assert await answer(left.run_id, approval_of(left), session="s1")
 
-            async def decide(result: Waiting) -> None:
-                seen.append(result.reason)
-                if result.reason == "approval":
-                    answer = made.approve if is_approved else made.deny
-                    assert await answer(result.run_id, approval_of(result), session="s1")
-
-            return await made.run(f"await yield_control(); {PAID}", session="s1", on_waiting=decide)
-
-    result = run(scenario)
+        result = await made.run(f"await yield_control(); {PAID}", session="s1", on_waiting=decide)
     assert (value_of(result), texts(result)) == ("paid 3" if is_approved else "denied", ["one", "two"])
     assert seen == ["yield", "approval"]
 
 
-def test_on_waiting_that_only_looks_on_does_not_make_the_caller_wait_for_an_approval() -> None:
+async def test_on_waiting_that_only_looks_on_does_not_make_the_caller_wait_for_an_approval() -> None:
     seen: list[list[Any]] = []
-
-    async def scenario() -> CodeModeResult:
-        async with engine() as made:
-            return await made.run(
-                f"text('zero'); await yield_control(); {PAID}",
-                on_waiting=lambda result: seen.append(texts(result)),
-            )
-
-    result = waiting(run(scenario), "approval")
+    async with engine() as made:
+        code = f"text('zero'); await yield_control(); {PAID}"
+        ended = await made.run(code, on_waiting=lambda result: seen.append(texts(result)))
+    result = waiting(ended, "approval")
     assert seen == [["zero"], ["one"]]  # each time what is new
     assert texts(result) == ["zero", "one"]
 
 
-def test_on_waiting_ends_it_with_false() -> None:
-    async def scenario() -> None:
-        async with engine() as made:
-            result = waiting(await made.run("await yield_control(); return 5", on_waiting=lambda _: False))
-            assert value_of(await made.wait(result.run_id)) == 5
-
-    run(scenario)
+async def test_on_waiting_ends_it_with_false() -> None:
+    async with engine() as made:
+        result = waiting(await made.run("await yield_control(); return 5", on_waiting=lambda _: False))
+        assert value_of(await made.wait(result.run_id)) == 5
 
 
-def test_what_on_waiting_raises_is_raised_and_the_run_stays_suspended() -> None:
+async def test_what_on_waiting_raises_is_raised_and_the_run_stays_suspended() -> None:
     def refuse(_: Waiting) -> bool:
         raise ZeroDivisionError
 
-    async def scenario() -> None:
-        async with engine() as made:
-            with pytest.raises(ZeroDivisionError):
-                await made.run("await yield_control(); return 5", on_waiting=refuse)
-            (left,) = await made.runs()
-            assert value_of(await made.wait(left.run_id)) == 5
-
-    run(scenario)
+    async with engine() as made:
+        with pytest.raises(ZeroDivisionError):
+            await made.run("await yield_control(); return 5", on_waiting=refuse)
+        (left,) = await made.runs()
+        assert value_of(await made.wait(left.run_id)) == 5
 
 
-def test_a_timeout_gives_back_the_run_as_it_waits() -> None:
-    async def scenario() -> None:
-        async with engine() as made:
-            result = waiting(await made.run("text('a'); await yield_control(); return 5", timeout=0))
-            assert texts(result) == ["a"]
-            assert value_of(await made.wait(result.run_id)) == 5
-            assert value_of(await made.run("return 6", timeout=0)) == 6
-
-    run(scenario)
+async def test_a_timeout_gives_back_the_run_as_it_waits() -> None:
+    async with engine() as made:
+        result = waiting(await made.run("text('a'); await yield_control(); return 5", timeout=0))
+        assert texts(result) == ["a"]
+        assert value_of(await made.wait(result.run_id)) == 5
+        assert value_of(await made.run("return 6", timeout=0)) == 6
 
 
 @pytest.mark.parametrize(
     ("output", "waits"), [((), MAX_IDLE_YIELDS - 1), ((TextOutput("on"),), 3 * MAX_IDLE_YIELDS)]
 )
-def test_a_program_that_yields_for_ever_and_does_nothing_is_given_back(
+async def test_a_program_that_yields_for_ever_and_does_nothing_is_given_back(
     output: tuple[Output, ...], waits: int
 ) -> None:
     """Legs that were made up: a thousand real ones take a minute."""
@@ -168,14 +138,12 @@ def test_a_program_that_yields_for_ever_and_does_nothing_is_given_back(
             return Completed(Raw(b"1"), (), NOTHING)
         return Waiting("run_1", "yield", (), output, NOTHING)
 
-    async def scenario() -> CodeModeResult:
-        return await run_to_end(leg(), leg, lambda _, __: False)
-
-    assert run(scenario).status == ("completed" if output else "waiting")
+    result = await run_to_end(leg(), leg, lambda _, __: False)
+    assert result.status == ("completed" if output else "waiting")
     assert made - 1 == waits
 
 
-def test_the_whole_run_has_the_scope_the_tools_and_the_language_of_its_call() -> None:
+async def test_the_whole_run_has_the_scope_the_tools_and_the_language_of_its_call() -> None:
     told: list[tuple[str, str]] = []
 
     @tool
@@ -183,15 +151,11 @@ def test_the_whole_run_has_the_scope_the_tools_and_the_language_of_its_call() ->
         told.append((context.agent_id, context.session_id))
         return "me"
 
-    async def scenario() -> CodeModeResult:
-        async with engine() as made:
-            mine = Scope("helper", "s1", "turn")
-            code = (
-                "const me: any = await tools.who({}); await yield_control(); return me + await tools.who({})"
-            )
-            return await made.run(code, "typescript", scope=mine, tools=iter([who]))
-
-    assert value_of(run(scenario)) == "meme"
+    async with engine() as made:
+        mine = Scope("helper", "s1", "turn")
+        code = "const me: any = await tools.who({}); await yield_control(); return me + await tools.who({})"
+        result = await made.run(code, "typescript", scope=mine, tools=iter([who]))
+    assert value_of(result) == "meme"
     assert told == [("helper", "s1")] * 2
 
 
@@ -242,14 +206,11 @@ def test_output_of_one_item_larger_than_what_is_kept_is_not_dropped() -> None:
     assert joined.joined(Completed(Raw(b"1"), (), NOTHING)).output == (TextOutput("x" * 500),)
 
 
-def test_a_result_that_ends_at_once_is_not_waited_for() -> None:
+async def test_a_result_that_ends_at_once_is_not_waited_for() -> None:
     async def first() -> CodeModeResult:
         return Completed(Raw(b"1"), (TextOutput("a"),), NOTHING)
 
-    async def scenario() -> CodeModeResult:
-        def never(*_: str) -> Any:
-            raise AssertionError
+    def never(*_: str) -> Any:
+        raise AssertionError
 
-        return await run_to_end(first(), never, never)
-
-    assert run(scenario) == Completed(Raw(b"1"), (TextOutput("a"),), NOTHING)
+    assert await run_to_end(first(), never, never) == Completed(Raw(b"1"), (TextOutput("a"),), NOTHING)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from codemode_snapshots import MemoryStore, StoreLimits
 from codemode_snapshots.sqlite import SqliteStore
 
 from codemode import BlockingEngine
-from tests.harness.engine import engine, failure_of, run, value_of, waiting
+from tests.harness.engine import engine, failure_of, value_of, waiting
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 KEY = b"k" * 32
@@ -47,80 +46,60 @@ class Watched(MemoryStore):
         self.closed = True
 
 
-def test_a_run_suspended_by_one_engine_is_gone_on_with_by_the_next_on_the_same_object() -> None:
+async def test_a_run_suspended_by_one_engine_is_gone_on_with_by_the_next_on_the_same_object() -> None:
     store = Watched()
-
-    async def scenario() -> Any:
-        async with engine(store=store, store_key=KEY) as made:
-            left = waiting(await made.exec(PROGRAM), "approval")
-        async with engine(store=store, store_key=KEY) as made:
-            (found,) = await made.runs()
-            assert found.run_id == left.run_id
-            (call,) = [call for call in left.pending_tool_calls if call.approval is not None]
-            assert call.approval is not None
-            assert await made.approve(found.run_id, call.approval.id)
-            return value_of(await made.wait(found.run_id))
-
-    assert run(scenario) == "paid 1"
+    async with engine(store=store, store_key=KEY) as made:
+        left = waiting(await made.exec(PROGRAM), "approval")
+    async with engine(store=store, store_key=KEY) as made:
+        (found,) = await made.runs()
+        assert found.run_id == left.run_id
+        (call,) = [call for call in left.pending_tool_calls if call.approval is not None]
+        assert call.approval is not None
+        assert await made.approve(found.run_id, call.approval.id)
+        assert value_of(await made.wait(found.run_id)) == "paid 1"
     assert (store.closed, store.totals().snapshots) == (False, 0)
     assert store.threads == {"codemode-store_0"}  # never the event loop's
 
 
-def test_an_engine_with_another_key_leaves_the_run_where_it_is() -> None:
+async def test_an_engine_with_another_key_leaves_the_run_where_it_is() -> None:
     store = Watched()
-
-    async def scenario() -> None:
-        async with engine(store=store, store_key=KEY) as made:
-            left = waiting(await made.exec("await yield_control(); return 2"))
-        async with engine(store=store, store_key=b"x" * 32) as made:
-            failure_of(await made.wait(left.run_id), "snapshot_restore_failed")
-        async with engine(store=store, store_key=KEY) as made:
-            assert value_of(await made.wait(left.run_id)) == 2
-
-    run(scenario)
+    async with engine(store=store, store_key=KEY) as made:
+        left = waiting(await made.exec("await yield_control(); return 2"))
+    async with engine(store=store, store_key=b"x" * 32) as made:
+        failure_of(await made.wait(left.run_id), "snapshot_restore_failed")
+    async with engine(store=store, store_key=KEY) as made:
+        assert value_of(await made.wait(left.run_id)) == 2
 
 
-def test_a_memory_of_the_hosts_own_is_empty_again_when_the_engine_is_closed_and_stays_open() -> None:
+async def test_a_memory_of_the_hosts_own_is_empty_again_when_the_engine_is_closed_and_stays_open() -> None:
     store = MemoryStore()
-
-    async def scenario() -> int:
-        async with engine(store=store) as made:
-            waiting(await made.exec("await yield_control()"))
-            held = store.totals().snapshots
-        return held
-
-    assert (run(scenario), store.totals().snapshots) == (1, 0)
+    async with engine(store=store) as made:
+        waiting(await made.exec("await yield_control()"))
+        held = store.totals().snapshots
+    assert (held, store.totals().snapshots) == (1, 0)
 
 
-def test_the_limits_of_the_object_hold() -> None:
-    async def scenario() -> None:
-        async with engine(store=MemoryStore(StoreLimits(max_snapshots=0))) as made:
-            failure_of(await made.exec("await yield_control()"), "snapshot_limit_exceeded")
-
-    run(scenario)
+async def test_the_limits_of_the_object_hold() -> None:
+    async with engine(store=MemoryStore(StoreLimits(max_snapshots=0))) as made:
+        failure_of(await made.exec("await yield_control()"), "snapshot_limit_exceeded")
 
 
-def test_what_the_object_raises_is_a_result_that_does_not_repeat_its_words(
+async def test_what_the_object_raises_is_a_result_that_does_not_repeat_its_words(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     store = Watched()
-
-    async def scenario() -> None:
-        async with engine(store=store, store_key=KEY) as made:
-            store.broken.add("save")
-            result = failure_of(await made.exec("await yield_control()"), "internal_error")
-            assert result.error == "The run could not be stored: Watched.save failed with ConnectionError"
-            assert (await made.probe()).status == "degraded"
-            store.broken.clear()
-            left = waiting(await made.exec("await yield_control(); return 3"))
-            store.broken.add("claim")
-            told = failure_of(await made.wait(left.run_id), "internal_error").error
-            assert told == "The store cannot be read: Watched.claim failed with ConnectionError"
-            store.broken.clear()
-            assert value_of(await made.wait(left.run_id)) == 3
-
-    with caplog.at_level(logging.ERROR, "codemode.engine"):
-        run(scenario)
+    async with engine(store=store, store_key=KEY) as made:
+        store.broken.add("save")
+        result = failure_of(await made.exec("await yield_control()"), "internal_error")
+        assert result.error == "The run could not be stored: Watched.save failed with ConnectionError"
+        assert (await made.probe()).status == "degraded"
+        store.broken.clear()
+        left = waiting(await made.exec("await yield_control(); return 3"))
+        store.broken.add("claim")
+        told = failure_of(await made.wait(left.run_id), "internal_error").error
+        assert told == "The store cannot be read: Watched.claim failed with ConnectionError"
+        store.broken.clear()
+        assert value_of(await made.wait(left.run_id)) == 3
     assert "postgresql://me:secret@db is gone" in caplog.text  # for the host, who may know it
 
 
@@ -146,14 +125,10 @@ def test_two_engines_on_one_sqlite_object_take_turns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("spelled", ["sqlite:///{}", "{}"])
-def test_a_file_can_be_named_by_a_url(spelled: str, tmp_path: Path) -> None:
+async def test_a_file_can_be_named_by_a_url(spelled: str, tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
-
-    async def scenario() -> Any:
-        async with engine(store=spelled.format(path)) as made:
-            left = waiting(await made.exec("await yield_control(); return 4"))
-        assert path.exists()
-        async with engine(store=path) as made:
-            return value_of(await made.wait(left.run_id))
-
-    assert run(scenario) == 4
+    async with engine(store=spelled.format(path)) as made:
+        left = waiting(await made.exec("await yield_control(); return 4"))
+    assert path.exists()
+    async with engine(store=path) as made:
+        assert value_of(await made.wait(left.run_id)) == 4
