@@ -11,59 +11,206 @@ TYPE_CHECKING = False  # loading typing takes longer than all else that happens 
 if TYPE_CHECKING:
     from typing import Any
 
-    from codemode.blocking import BlockingEngine, run
-    from codemode.config import CodeModeConfig, ConfigError, EngineSettings, load_config, read_config
-    from codemode.contract.results import CodeModeResult, Completed, Failed, Waiting, to_envelope
-    from codemode.engine import Engine
-    from codemode.namespaces import Namespace, namespace_tool
-    from codemode.tools import CallContext, Tool, ToolError, ToolHints, tool
-    from codemode.trajectory import Trajectory, load_trajectory
+    from codemode_snapshots import KeyRefused, StoreUnavailable
 
-_HOME = {
-    "BlockingEngine": "blocking",
-    "run": "blocking",
-    "CodeModeConfig": "config",
-    "ConfigError": "config",
-    "EngineSettings": "config",
-    "load_config": "config",
-    "read_config": "config",
-    "CodeModeResult": "contract.results",
-    "Completed": "contract.results",
-    "Failed": "contract.results",
-    "Waiting": "contract.results",
-    "to_envelope": "contract.results",
-    "Engine": "engine",
-    "Namespace": "namespaces",
-    "namespace_tool": "namespaces",
-    "Trajectory": "trajectory",
-    "load_trajectory": "trajectory",
-    "CallContext": "tools",
-    "Tool": "tools",
-    "ToolError": "tools",
-    "ToolHints": "tools",
-    "tool": "tools",
+    from codemode.blocking import BlockingEngine, BlockingEvents, run
+    from codemode.config import CodeModeConfig, ConfigError, EngineSettings, load_config, read_config
+    from codemode.contract import events as events
+    from codemode.contract.error_codes import CALL_ERRORS as CALL_ERRORS
+    from codemode.contract.error_codes import ERRORS as ERRORS
+    from codemode.contract.error_codes import ErrorCode as ErrorCode
+    from codemode.contract.events import (
+        CallFinished,
+        CallStarted,
+        CallUpdated,
+        Event,
+        LimitHit,
+        OutputAdded,
+        RunFinished,
+        RunResumed,
+        RunStarted,
+        RunSuspended,
+    )
+    from codemode.contract.report import EngineStats, EngineTotals, RunInfo, WorkerStats, ZygoteStats
+    from codemode.contract.results import (
+        CodeModeResult,
+        Completed,
+        Failed,
+        JsonOutput,
+        Output,
+        PendingApproval,
+        PendingCall,
+        RunFailed,
+        RunWaiting,
+        TextOutput,
+        Waiting,
+        to_envelope,
+    )
+    from codemode.contract.scope import Scope
+    from codemode.contract.telemetry import CallRecord, Telemetry
+    from codemode.engine import Engine
+    from codemode.executor import (
+        AfterToolCall,
+        ApprovalRequest,
+        AuditEvent,
+        BeforeToolCall,
+        Block,
+        CallFailed,
+        CallOk,
+        Decision,
+        NeedsApproval,
+        RequireApproval,
+        Rewrite,
+    )
+    from codemode.executor import Approve as Approve
+    from codemode.executor import Audit as Audit
+    from codemode.health import Health, HealthCheck
+    from codemode.namespaces import Namespace, NamespaceContext, namespace_tool
+    from codemode.policy import Policy
+    from codemode.runs.event_hub import Subscription
+    from codemode.runs.whole_run import OnWaiting as OnWaiting
+    from codemode.surface import PayloadRefused, PreparedRun, check_payload, render_tools
+    from codemode.surface import Provider as Provider
+    from codemode.tool_search import ToolSearch, comparison_report
+    from codemode.tools import (
+        CallContext,
+        InvalidArguments,
+        Tool,
+        ToolDefinitionError,
+        ToolError,
+        ToolHints,
+        tool,
+    )
+    from codemode.trajectory import (
+        Part,
+        SessionTrajectory,
+        Trajectory,
+        TrajectoryRefused,
+        load_trajectory,
+        read_trajectory,
+    )
+    from codemode.trajectory import Redactor as Redactor
+
+    __version__: str
+
+# Each public name is in one of these modules.
+_NAMES = {
+    "codemode.blocking": "BlockingEngine BlockingEvents run",
+    "codemode.config": "CodeModeConfig ConfigError EngineSettings load_config read_config",
+    "codemode.contract.events": (
+        "CallFinished CallStarted CallUpdated Event LimitHit OutputAdded "
+        "RunFinished RunResumed RunStarted RunSuspended"
+    ),
+    "codemode.contract.report": "EngineStats EngineTotals RunInfo WorkerStats ZygoteStats",
+    "codemode.contract.results": (
+        "CodeModeResult Completed Failed JsonOutput Output PendingApproval PendingCall RunFailed "
+        "RunWaiting TextOutput Waiting to_envelope"
+    ),
+    "codemode.contract.scope": "Scope",
+    "codemode.contract.telemetry": "CallRecord Telemetry",
+    "codemode.engine": "Engine",
+    "codemode.executor": (
+        "AfterToolCall ApprovalRequest AuditEvent BeforeToolCall Block CallFailed CallOk Decision "
+        "NeedsApproval RequireApproval Rewrite"
+    ),
+    "codemode.health": "Health HealthCheck",
+    "codemode.namespaces": "Namespace NamespaceContext namespace_tool",
+    "codemode.policy": "Policy",
+    "codemode.runs.event_hub": "Subscription",
+    "codemode.surface": "PayloadRefused PreparedRun check_payload render_tools",
+    "codemode.tool_search": "ToolSearch comparison_report",
+    "codemode.tools": "CallContext InvalidArguments Tool ToolDefinitionError ToolError ToolHints tool",
+    "codemode.trajectory": (
+        "Part SessionTrajectory Trajectory TrajectoryRefused load_trajectory read_trajectory"
+    ),
+    "codemode_snapshots": "KeyRefused StoreUnavailable",
 }
+# For annotations and look-ups; docs/reference.md has no entry for each of them.
+_FURTHER = {
+    "codemode.contract.error_codes": "CALL_ERRORS ERRORS ErrorCode",
+    "codemode.executor": "Approve Audit",
+    "codemode.runs.whole_run": "OnWaiting",
+    "codemode.trajectory": "Redactor",
+    "codemode.surface": "Provider",
+}
+_HOME = {name: home for names in (_NAMES, _FURTHER) for home, own in names.items() for name in own.split()}
 
 __all__ = [
+    "AfterToolCall",
+    "ApprovalRequest",
+    "AuditEvent",
+    "BeforeToolCall",
+    "Block",
     "BlockingEngine",
+    "BlockingEvents",
     "CallContext",
+    "CallFailed",
+    "CallFinished",
+    "CallOk",
+    "CallRecord",
+    "CallStarted",
+    "CallUpdated",
     "CodeModeConfig",
     "CodeModeResult",
     "Completed",
     "ConfigError",
+    "Decision",
     "Engine",
     "EngineSettings",
+    "EngineStats",
+    "EngineTotals",
+    "Event",
     "Failed",
+    "Health",
+    "HealthCheck",
+    "InvalidArguments",
+    "JsonOutput",
+    "KeyRefused",
+    "LimitHit",
     "Namespace",
+    "NamespaceContext",
+    "NeedsApproval",
+    "Output",
+    "OutputAdded",
+    "Part",
+    "PayloadRefused",
+    "PendingApproval",
+    "PendingCall",
+    "Policy",
+    "PreparedRun",
+    "RequireApproval",
+    "Rewrite",
+    "RunFailed",
+    "RunFinished",
+    "RunInfo",
+    "RunResumed",
+    "RunStarted",
+    "RunSuspended",
+    "RunWaiting",
+    "Scope",
+    "SessionTrajectory",
+    "StoreUnavailable",
+    "Subscription",
+    "Telemetry",
+    "TextOutput",
     "Tool",
+    "ToolDefinitionError",
     "ToolError",
     "ToolHints",
+    "ToolSearch",
     "Trajectory",
+    "TrajectoryRefused",
     "Waiting",
+    "WorkerStats",
+    "ZygoteStats",
+    "check_payload",
+    "comparison_report",
     "load_config",
     "load_trajectory",
     "namespace_tool",
     "read_config",
+    "read_trajectory",
+    "render_tools",
     "run",
     "to_envelope",
     "tool",
@@ -71,12 +218,26 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOME.get(name)
-    if home is None:
+    value: Any
+    if name == "events":
+        value = import_module("codemode.contract.events")
+    elif name == "__version__":
+        value = _version()
+    elif name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+    else:
         raise AttributeError(f"module 'codemode' has no attribute {name!r}")
-    value = getattr(import_module(f"codemode.{home}"), name)
     globals()[name] = value
     return value
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("codemode")
+    except PackageNotFoundError:  # a source tree that is not installed
+        return "0+source"
 
 
 def __dir__() -> list[str]:

@@ -12,21 +12,26 @@ import weakref
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 import msgspec
 
 from codemode.contract.events import Event
+from codemode.contract.report import EngineStats
 from codemode.contract.results import CodeModeResult
+from codemode.contract.scope import UNSAID, Scope, scope_of
 from codemode.engine import Engine
+from codemode.health import Health
 from codemode.loop_thread import LoopThread
 from codemode.runs.event_hub import Subscription
+from codemode.runs.whole_run import OnWaiting, off_loop
 from codemode.surface import PreparedRun
 from codemode.tools import CallContext, Tool
 
 if TYPE_CHECKING:
     from codemode.namespaces import Namespace
 
+_SESSION = UNSAID.session
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -46,6 +51,22 @@ def _front(
             self.thread.require_start()
         found = self.thread.do(method(self.engine, *args, **kwargs))
         return found if then is None else then(self, found)
+
+    return call
+
+
+def _whole(
+    method: Callable[Concatenate[Engine, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[BlockingEngine, P], T]:
+    """The same for `run`, whose `on_waiting` may call the blocking engine: it gets a thread of its own."""
+    front = _front(method)
+
+    @functools.wraps(method)
+    def call(self: BlockingEngine, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        told = kwargs.get("on_waiting")
+        if told is not None:
+            kwargs["on_waiting"] = off_loop(cast("OnWaiting", told))
+        return front(self, *args, **kwargs)
 
     return call
 
@@ -112,6 +133,7 @@ class BlockingEngine:
     prepare = _front(Engine.prepare, needs_start=True, then=_reachable)
     exec = _front(Engine.exec)
     wait = _front(Engine.wait)
+    run = _whole(Engine.run)
     approve = _front(Engine.approve)
     deny = _front(Engine.deny)
     abort = _front(Engine.abort)
@@ -121,20 +143,17 @@ class BlockingEngine:
     trajectory = _front(Engine.trajectory)
     session_trajectory = _front(Engine.session_trajectory)
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> EngineStats:
         """Counts since the start, and what there is now."""
         return self.thread.look(self.engine.stats)
 
-    def health(self, *, probe: bool = False) -> dict[str, Any]:
-        """healthy, degraded or unavailable, and why: as far as it is known. With `probe`, everything is
-        tried first."""
-        if not probe:
-            return self.thread.look(lambda: dict(self.engine.health()))
+    def health(self, *, probe: bool = False) -> Health:
+        """The last known status: healthy, degraded or unavailable, and why. `probe=True` is `probe()`."""
+        return self.probe() if probe else self.thread.look(lambda: Health(self.engine.health()))
 
-        async def probed() -> dict[str, Any]:
-            return dict(await self.engine.health())
-
-        return self.thread.do(probed())
+    def probe(self) -> Health:
+        """Tries each part first: a program in a worker, a snapshot in the store, each MCP server."""
+        return Health(self.thread.do(self.engine.probe()))
 
     def events(self, run_id: str | None = None) -> BlockingEvents:
         """What happens from now on, in one run or in all. Ends with the run, or when the engine is closed."""
@@ -196,16 +215,17 @@ def run(
     config: object = True,
     *,
     language: str | None = None,
-    session: str = "default",
+    session: str = _SESSION,
+    scope: Scope | None = None,
+    on_waiting: OnWaiting | None = None,
+    timeout: float | None = None,
     **options: Any,
 ) -> CodeModeResult:
-    """One program, from start to end: goes on waiting while it waits for tools. An approval that is asked for
-    and that no `approve` handler answers ends it as `waiting`, since nobody else could.
+    """One program, from start to end, as `Engine.run` has it, in an engine of its own. An approval that is
+    asked for and that neither `approve` nor `on_waiting` answers ends it as `waiting`.
 
-    `session` is what tools and hooks are told; `options` are those of Engine.
+    `session` or `scope` is what tools and hooks are told; `options` are those of Engine.
     """
     with BlockingEngine(tools, config, **options) as engine:
-        result = engine.exec(program, language, session=session)
-        while result.status == "waiting" and result.reason != "approval":
-            result = engine.wait(result.run_id, session=session)
-        return result
+        who = scope_of(scope, session=session)
+        return engine.run(program, language, scope=who, on_waiting=on_waiting, timeout=timeout)

@@ -20,11 +20,14 @@ from codemode_snapshots import StoreUnavailable
 
 from codemode.config import CodeModeConfig, EngineSettings, load_config, load_settings
 from codemode.config.engine_arguments import check_engine_arguments
+from codemode.config.store_argument import StoreArgument
 from codemode.contract.error_codes import ErrorCode
-from codemode.contract.inputs import InputRefused, read_exec, read_scope, read_wait, require_enabled
-from codemode.contract.report import describe_run, stats_of
+from codemode.contract.inputs import InputRefused, read_caller, read_exec, read_wait, require_enabled
+from codemode.contract.notes import with_notes
+from codemode.contract.report import EngineStats
 from codemode.contract.results import CodeModeResult, Failed, failed
-from codemode.executor import Approve, Audit, Decision
+from codemode.contract.scope import UNSAID, Scope, scope_of
+from codemode.executor import Approve, Audit
 from codemode.health import Doctor, Health
 from codemode.mcp.bridge import McpBridge
 from codemode.policy import read_allow
@@ -32,7 +35,8 @@ from codemode.runs.admission import Admission
 from codemode.runs.adopt import Adopter
 from codemode.runs.approvals import Approvals
 from codemode.runs.caller_task import finish_despite_cancel
-from codemode.runs.event_hub import EventHub, Subscription
+from codemode.runs.engine_report import stats_of
+from codemode.runs.event_hub import EventHub
 from codemode.runs.host_work import HostWork
 from codemode.runs.kept_results import KeptResults
 from codemode.runs.known_runs import KnownRuns
@@ -44,12 +48,14 @@ from codemode.runs.questions import Questions
 from codemode.runs.recorder import Recorder
 from codemode.runs.resume import Resumer
 from codemode.runs.run import Run
+from codemode.runs.run_control import RunControl
 from codemode.runs.stored_runs import StoredRuns, store_limits
 from codemode.runs.trajectory_archive import TrajectoryArchive
 from codemode.runs.waits import Waits
+from codemode.runs.whole_run import OnWaiting, run_to_end
 from codemode.surface import PreparedRun, bound_to, surface_of
 from codemode.tools import CallContext, as_tools
-from codemode.trajectory import Recording, Redactor, SessionTrajectory, Trajectory
+from codemode.trajectory import Recording, Redactor
 from codemode.trajectory.debug_log import configure_if_asked
 from codemode.workers.errors import SupervisorError
 from codemode.workers.settings import WorkerSettings
@@ -60,10 +66,11 @@ if TYPE_CHECKING:  # loaded by the first who needs it
     from codemode.tool_search import ToolSearch
 
 _log = logging.getLogger("codemode.engine")
-_NONE = "-"  # a scope field the host has no notion of
+_AGENT, _SESSION, _AGENT_RUN = UNSAID.agent, UNSAID.session, UNSAID.agent_run
+_NONE = "-"  # a tool call the host has no notion of
 
 
-class Engine:
+class Engine(RunControl):
     """`async with Engine(...) as engine`, then `exec` and `wait`."""
 
     def __init__(
@@ -73,7 +80,7 @@ class Engine:
         *,
         agent_config: object = None,
         settings: EngineSettings | Mapping[str, Any] | None = None,
-        store: str | Path | None = None,
+        store: StoreArgument = None,
         store_key: bytes | None = None,
         mcp: Mapping[str, Any] | str | Path | None = None,
         policy: Mapping[str, Any] | None = None,
@@ -85,6 +92,8 @@ class Engine:
     ) -> None:
         """Raises ConfigError for a configuration or tool that cannot be used.
 
+        `store` keeps suspended runs: a path or `sqlite:///` URL of a file, an object that implements
+        `codemode_snapshots.SnapshotStore` (its maker closes it), or None for memory.
         `namespaces` are by the plugin that owns them; more can be registered later.
         `redact` is for trajectories: True keeps shapes, False values, a function decides for each of them.
         """
@@ -198,9 +207,10 @@ class Engine:
     async def prepare(
         self,
         *,
-        session: str = "default",
-        agent: str = "main",
-        agent_run: str = _NONE,
+        session: str = _SESSION,
+        agent: str = _AGENT,
+        agent_run: str = _AGENT_RUN,
+        scope: Scope | None = None,
         tools: Iterable[Any] = (),
         allow: Sequence[str] | None = None,
         disable_tools: bool = False,
@@ -210,19 +220,22 @@ class Engine:
     ) -> PreparedRun:
         """What the model is shown for one run of its agent: exec and wait, bound to this engine and to this
         scope; or, with code mode off, the tools as they are."""
+        caller = scope_of(scope, agent, session, agent_run)
         own, allowed = tuple(as_tools(tools)), read_allow(allow)
         if disable_tools or allowed == ():
             return PreparedRun(False, (), None)  # no tools on purpose
         await self._admission.prepare()
-        who = {"session": session, "agent": agent, "agent_run": agent_run, "tools": own}
+        who = {"scope": caller, "tools": own}
         run = {"allow": allowed, "provider": provider, "model": model, "context": context}
         return surface_of(
-            self._admission.effective(own, agent, provider, model, allowed),
+            self._admission.effective(own, caller.agent, provider, model, allowed),
             self.config,
             namespaces=self._admission.namespace_texts,
             exec_run=bound_to(self.exec, who | run),
             wait_run=bound_to(self.wait, who),
-            ordinary=lambda: self._admission.environment(own, agent, provider, model, allowed).executor,
+            ordinary=lambda: (
+                self._admission.environment(own, caller.agent, provider, model, allowed).executor
+            ),
         )
 
     async def exec(
@@ -230,9 +243,10 @@ class Engine:
         given: str | Mapping[str, Any],
         language: str | None = None,
         *,
-        session: str = "default",
-        agent: str = "main",
-        agent_run: str = _NONE,
+        session: str = _SESSION,
+        agent: str = _AGENT,
+        agent_run: str = _AGENT_RUN,
+        scope: Scope | None = None,
         tool_call: str = _NONE,
         tools: Iterable[Any] = (),
         allow: Sequence[str] | None = None,
@@ -246,7 +260,7 @@ class Engine:
         `context` is what tools and hooks hear of the caller.
         """
         try:
-            scope = read_scope(agent, session, agent_run, tool_call)
+            caller = read_caller(scope, agent, session, agent_run, tool_call)
             program = read_exec(given, language, self.config)
         except InputRefused as refused:
             return self._refuse(refused.code, str(refused))
@@ -255,10 +269,10 @@ class Engine:
         await self._admission.prepare()
         own = tuple(as_tools(tools)) if tools else ()
         allowed = None if allow is None else read_allow(allow)
-        environment = self._admission.environment(own, agent, provider, model, allowed)
-        caller, variables = context or NO_CONTEXT, contextvars.copy_context()
-        origin = Origin(provider, model, allowed, own, caller, variables)
-        run = Run.started(scope, environment, origin, self._recorder.tally)
+        environment = self._admission.environment(own, caller.agent, provider, model, allowed)
+        told, variables = context or NO_CONTEXT, contextvars.copy_context()
+        origin = Origin(provider, model, allowed, own, told, variables)
+        run = Run.started(caller, environment, origin, self._recorder.tally)
         try:
             self._admission.add_namespaces(run)
             program = await self._admission.ask_hooks(run, program)
@@ -270,7 +284,7 @@ class Engine:
         self._runs.add(run)
         self._recorder.exec_started(run, "" if tool_call == _NONE else tool_call)
         leg = Leg(self._services, run).lead(Start(self.config.timeout_ms))
-        result = self._recorder.leg_ended(run, await self._runs.lead(run, leg))
+        result = self._noted(self._recorder.leg_ended(run, await self._runs.lead(run, leg)))
         if run.has_ended:
             self._kept.put(run, result)
         return await self._admission.tell_hooks(run, program, result)
@@ -279,9 +293,10 @@ class Engine:
         self,
         given: str | Mapping[str, Any],
         *,
-        session: str = "default",
-        agent: str = "main",
-        agent_run: str = _NONE,
+        session: str = _SESSION,
+        agent: str = _AGENT,
+        agent_run: str = _AGENT_RUN,
+        scope: Scope | None = None,
         tool_call: str = _NONE,
         tools: Iterable[Any] = (),
     ) -> CodeModeResult:
@@ -293,67 +308,58 @@ class Engine:
         try:
             require_enabled(self.config)
             run_id = read_wait(given)
-            caller = read_scope(agent, session, agent_run, tool_call)
+            caller = read_caller(scope, agent, session, agent_run, tool_call)
             if (unready := self._unready()) is not None:
                 return unready
             own = tuple(as_tools(tools)) if tools else ()
-            return await self._waits.wait(run_id, caller, "" if tool_call == _NONE else tool_call, own)
+            asked = "" if tool_call == _NONE else tool_call
+            return self._noted(await self._waits.wait(run_id, caller, asked, own))
         except InputRefused as refused:
             return self._refuse(refused.code, str(refused))
+
+    async def run(
+        self,
+        given: str | Mapping[str, Any],
+        language: str | None = None,
+        *,
+        on_waiting: OnWaiting | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - nothing is cancelled when it is over
+        session: str = _SESSION,
+        agent: str = _AGENT,
+        agent_run: str = _AGENT_RUN,
+        scope: Scope | None = None,
+        tool_call: str = _NONE,
+        tools: Iterable[Any] = (),
+        allow: Sequence[str] | None = None,
+        provider: str | None = None,
+        model: str | None = None,
+        context: CallContext | None = None,
+    ) -> CodeModeResult:
+        """Runs a program to its end: `exec`, then `wait` as often as it takes. The output of all legs is in
+        the one result. It is `waiting` for an approval that nobody has decided, or after `timeout` seconds.
+
+        `on_waiting` is told of each waiting result before the run goes on, and may decide on approvals. False
+        from it returns that result, True goes on. `timeout` is looked at between legs; none is cut short.
+        """
+        who, own = scope_of(scope, agent, session, agent_run), tuple(as_tools(tools))
+        named: dict[str, Any] = {"scope": who, "tool_call": tool_call, "tools": own}
+        asked: dict[str, Any] = {"allow": allow, "provider": provider, "model": model, "context": context}
+        return await run_to_end(
+            self.exec(given, language, **named, **asked),
+            lambda run_id: self.wait(run_id, **named),
+            self._approvals.is_open,
+            on_waiting,
+            timeout,
+        )
+
+    def _noted(self, result: CodeModeResult) -> CodeModeResult:
+        return with_notes(result, self.config.max_output_bytes)
 
     def _refuse(self, code: ErrorCode, text: str) -> Failed:
         self._recorder.refused(code)
         return failed(code, text)
 
-    # ---- approvals, aborts, expiry -------------------------------------------------------------------------
-
-    async def approve(
-        self,
-        run_id: str,
-        approval_id: str,
-        *,
-        session: str = "default",
-        agent: str = "main",
-        agent_run: str = _NONE,
-    ) -> bool:
-        """Lets the call go on; its result comes with `wait`. False if nothing asks for this approval."""
-        return await self._approvals.decide(run_id, approval_id, Decision(True), (agent, session, agent_run))
-
-    async def deny(
-        self,
-        run_id: str,
-        approval_id: str,
-        *,
-        reason: str = "",
-        session: str = "default",
-        agent: str = "main",
-        agent_run: str = _NONE,
-    ) -> bool:
-        refused = Decision(False, reason)
-        return await self._approvals.decide(run_id, approval_id, refused, (agent, session, agent_run))
-
-    async def abort(
-        self, run_id: str, *, session: str = "default", agent: str = "main", agent_run: str = _NONE
-    ) -> bool:
-        """Ends a run, running or suspended; whoever awaits it gets `aborted`. False if there is none."""
-        try:
-            caller = read_scope(agent, session, agent_run, _NONE)
-            known_id = read_wait(run_id)
-        except InputRefused:
-            return False
-        return await self._runs.abort_one(known_id, caller)
-
-    async def abort_session(self, session: str, *, agent: str = "main") -> int:
-        """Ends every run of the session; how many there were."""
-        try:
-            owner = read_scope(agent, session, _NONE, _NONE)
-        except InputRefused:  # it names no session, and so nothing is its
-            return 0
-        return await self._runs.abort_session(owner.session, owner.agent)
-
-    async def expire(self) -> int:
-        """Purges what is past its time; the engine does this by itself. How many runs ended."""
-        return await self._runs.expire() if self._is_open else 0
+    # ---- namespaces, Tool Search, looking in ---------------------------------------------------------------
 
     def register_namespace(self, plugin_id: str, namespace: Namespace | Mapping[str, Any]) -> None:
         self._admission.namespaces.register(plugin_id, namespace)
@@ -366,39 +372,14 @@ class Engine:
 
         return Made(config, self, self._admission, self._services, self._runs)
 
-    # ---- looking in ----------------------------------------------------------------------------------------
-
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> EngineStats:
         """Counts since the start, and what there is now."""
         return stats_of(self._runs.all(), self._recorder.tally, self._supervisor.stats())
 
     def health(self) -> Health:
-        """healthy, degraded or unavailable, and why: as far as it is known. Awaited, everything is probed."""
+        """The last known status: healthy, degraded or unavailable, and why. Runs no probe."""
         return self._doctor.look(lambda: (self._is_open, self._start_failure))
 
-    async def runs(self, session: str | None = None) -> list[dict[str, Any]]:
-        """The suspended runs, oldest first: of one session, or all."""
-        return [describe_run(meta) for meta in await self._stored.runs(session)]
-
-    def events(self, run_id: str | None = None) -> Subscription:
-        """What happens from now on, in one run or in all."""
-        return self._recorder.hub.subscribe(run_id)
-
-    async def trajectory(
-        self, run_id: str, *, session: str = "default", agent: str = "main", agent_run: str = _NONE
-    ) -> Trajectory | None:
-        """What happened in a run that runs, is suspended or ended lately; None outside its scope."""
-        try:
-            caller = read_scope(agent, session, agent_run, _NONE)
-            known_id = read_wait(run_id)
-        except InputRefused:
-            return None
-        return await self._recorder.archive.of_run(self._runs, known_id, caller)
-
-    async def session_trajectory(self, session: str, *, agent: str = "main") -> SessionTrajectory | None:
-        """The same for all runs of an agent in a session that are still known."""
-        try:
-            owner = read_scope(agent, session, _NONE, _NONE)
-        except InputRefused:
-            return None
-        return await self._recorder.archive.of_session(self._runs, owner)
+    async def probe(self) -> Health:
+        """Tries each part first: a program in a worker, a snapshot in the store, each MCP server."""
+        return await self.health()

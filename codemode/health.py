@@ -1,7 +1,8 @@
 """Whether an engine can do its work: what is known at any moment, and probes that find out.
 
-`engine.health()` tells at once what is known; awaited, it first tries each part for real: a program in a
-worker, a snapshot written and deleted, a list asked of each MCP server. Probes change nothing that lasts.
+`engine.health()` is the last known status and runs no probe; `await engine.probe()` tries each part for real:
+a program in a worker, a snapshot written and deleted, a list asked of each MCP server. Probes change nothing
+that lasts.
 """
 
 from __future__ import annotations
@@ -11,19 +12,21 @@ import secrets
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Literal
 
+import msgspec
 from codemode_runtime import wire
 from codemode_runtime.shapes import Limits
 from codemode_snapshots import Scope, SnapshotError, StoreFull
 from msgspec import Struct
 
 from codemode.catalog import Catalog
+from codemode.contract.report import Report, WorkerStats
 from codemode.contract.results import Failed
 from codemode.executor import Executor
 from codemode.mcp.bridge import McpBridge
 from codemode.runs.environment import Environment
 from codemode.runs.stored_runs import StoredRuns
 from codemode.workers.errors import QueueFull, SupervisorError
-from codemode.workers.supervisor import Supervisor, SupervisorStats
+from codemode.workers.supervisor import Supervisor
 
 Status = Literal["healthy", "degraded", "unavailable"]
 _ORDER: tuple[Status, ...] = ("healthy", "degraded", "unavailable")
@@ -40,19 +43,40 @@ class HealthCheck(Struct, frozen=True):
     reason: str = ""
 
 
-class Health(dict[str, Any]):
-    """`status`, `reasons`, `checks`, and `mcp` where there are servers. Awaited, all is probed."""
+class Health(Report):
+    """How an engine is: `reasons` has a line for each check that is not healthy.
 
-    def __init__(self, known: dict[str, Any], probe: Callable[[], Coroutine[Any, Any, Health]]) -> None:
+    A dict with the same keys too, and `mcp` only where there are servers. `await engine.health()` probes, as
+    `await engine.probe()` does: the older way to ask for it.
+    """
+
+    status: Status
+    reasons: list[str]
+
+    def __init__(
+        self, known: dict[str, Any], probe: Callable[[], Coroutine[Any, Any, Health]] | None = None
+    ) -> None:
         super().__init__(known)
-        self._probe = probe
+        object.__setattr__(self, "_probe", probe)
+
+    @property
+    def checks(self) -> tuple[HealthCheck, ...]:
+        return msgspec.convert(self["checks"], tuple[HealthCheck, ...])
+
+    @property
+    def mcp(self) -> list[dict[str, Any]]:
+        """Each MCP server: its name, state, tools, and the reason why it is not connected."""
+        return self.get("mcp", [])
 
     def __await__(self) -> Generator[Any, None, Health]:
-        return self._probe().__await__()
+        probe: Callable[[], Coroutine[Any, Any, Health]] | None = self.__dict__["_probe"]
+        if probe is None:
+            raise TypeError("this health was asked of a blocking engine: call its probe().")
+        return probe().__await__()
 
 
 class Doctor:
-    """Of one engine."""
+    """Examines one engine."""
 
     def __init__(self, supervisor: Supervisor, stored: StoredRuns, mcp: McpBridge) -> None:
         self._supervisor = supervisor
@@ -60,7 +84,7 @@ class Doctor:
         self._mcp = mcp
 
     def look(self, state: Callable[[], tuple[bool, Failed | None]]) -> Health:
-        """What is known without asking anybody. `state`: whether the engine is open, and what stopped it."""
+        """The last known status; runs no probe. `state`: whether the engine is open, and what stopped it."""
         blocked = _blocked(*state())
         known = [blocked or HealthCheck("workers"), *self._common()]
 
@@ -124,7 +148,7 @@ def _blocked(is_open: bool, start_failure: Failed | None) -> HealthCheck | None:
     return None if start_failure is None else HealthCheck("workers", "unavailable", start_failure.error)
 
 
-def _confinement(workers: SupervisorStats, is_off: bool) -> HealthCheck:
+def _confinement(workers: WorkerStats, is_off: bool) -> HealthCheck:
     """A layer that is missing is a degradation to be seen, not a failure."""
     if is_off:  # workers then report next to nothing, and all of that is active
         return HealthCheck("confinement", "degraded", 'switched off by the setting confinement: "off"')

@@ -101,7 +101,7 @@ def _events() -> str:
 
 def _entry(name: str, found: Any) -> str:
     if not inspect.isclass(found) and not inspect.isroutine(found):
-        return f"### {name}\n\n`{found}`".replace("codemode.contract.results.", "")
+        return re.sub(r"codemode\.contract\.\w+\.", "", f"### {name}\n\n`{found}`")
     written = _source(found)
     head = ["```text", _head(name, written, _names(found)), "```"]
     lines = [f"### {name}", "", _doc(written), "", *([IN_TABLES[name]] if name in IN_TABLES else head), ""]

@@ -15,7 +15,9 @@ import msgspec
 from msgspec import Struct
 
 from codemode.config import ConfigError
+from codemode.contract.for_model import for_model
 from codemode.contract.results import failed
+from codemode.contract.scope import scope_of
 from codemode.executor import CallFailed, CallRequest, CallResult, NeedsApproval
 from codemode.nearest import did_you_mean
 from codemode.surface import PreparedRun, check_payload
@@ -24,8 +26,6 @@ from codemode.tools import CallContext, Tool
 if TYPE_CHECKING:
     from codemode.engine import Engine
 
-# What a model needs of the telemetry; the rest is for the host, who has it in events and trajectories.
-_TOLD = ("calls", "lossy")
 _MAX_NAME = 120
 _encode = msgspec.json.encode
 
@@ -108,12 +108,13 @@ class ModelTools:
         return f'There is no tool "{name}".{did_you_mean(name, self._named)}'
 
 
-async def prepare_tools(engine: Engine, **scope: Any) -> ModelTools:
-    """For one run of an agent; `scope` is what `Engine.prepare` takes: session, agent, tools, allow, …"""
-    prepared = await engine.prepare(**scope)
-    given: CallContext = scope.get("context") or CallContext()
-    agent, session = scope.get("agent", "main"), scope.get("session", "default")
-    return ModelTools(prepared, replace(given, agent_id=agent, session_id=session))
+async def prepare_tools(engine: Engine, **options: Any) -> ModelTools:
+    """For one run of an agent; `options` are those of `Engine.prepare`: session or scope, tools, allow, …"""
+    prepared = await engine.prepare(**options)
+    given: CallContext = options.get("context") or CallContext()
+    names = {name: options[name] for name in ("agent", "session", "agent_run") if name in options}
+    who = scope_of(options.get("scope"), **names)
+    return ModelTools(prepared, replace(given, agent_id=who.agent, session_id=who.session))
 
 
 def _read(arguments: Mapping[str, Any] | str | None) -> dict[str, Any]:
@@ -129,9 +130,7 @@ def _read(arguments: Mapping[str, Any] | str | None) -> dict[str, Any]:
 
 
 def _of_result(result: Mapping[str, Any]) -> ModelAnswer:
-    telemetry = cast("Mapping[str, Any]", result["telemetry"])
-    told = {key: telemetry[key] for key in _TOLD if telemetry.get(key)}
-    return ModelAnswer({**result, "telemetry": {"calls": [], **told}}, result["status"] == "failed")
+    return ModelAnswer(for_model(result), result["status"] == "failed")
 
 
 def _of_call(tool: Tool, ended: CallResult) -> ModelAnswer:

@@ -154,9 +154,11 @@ def _tell_clamped(config: object, limits: dict[str, Any]) -> None:
 def _store(path: str | None) -> Path | None:
     if path is None:
         return None
-    from pathlib import Path  # what only help is asked for need not load
+    from codemode.config.store_argument import read_store  # what only help is asked for need not load
 
-    found = Path(path)
+    found = read_store(path)
+    if found is None:
+        return None
     if found.is_dir() or not found.absolute().parent.is_dir():
         raise CommandError(f"--store {path}: name a file in a folder that exists")
     return found

@@ -15,6 +15,7 @@ from codemode.cli.terminal.questions import TerminalQuestions
 from codemode.cli.terminal.reporting import report
 from codemode.cli.terminal.screen import Screen
 from codemode.contract.results import CodeModeResult
+from codemode.contract.scope import Scope
 from codemode.engine import Engine
 
 Work = Callable[[Driver], Coroutine[Any, Any, CodeModeResult]]
@@ -51,22 +52,18 @@ def run_program(options: argparse.Namespace, work: Work, run_id: str = "") -> in
         return run_until_stopped(main, screen)
 
 
-async def find_scope(engine: Engine, options: argparse.Namespace, run_id: str = "") -> dict[str, str]:
+async def find_scope(engine: Engine, options: argparse.Namespace, run_id: str = "") -> Scope:
     """Who may read the store's file may act for anybody whose runs are in it: names are not secrets here."""
     known = await engine.runs() if run_id else []
-    nothing: dict[str, Any] = {}
-    found = next((run for run in known if run["runId"] == run_id), nothing)
-    return {
-        "session": options.session or found.get("session", "cli"),
-        "agent": options.agent or found.get("agent", "main"),
-        "agent_run": options.agent_run,
-    }
+    own = ((run.agent, run.session) for run in known if run.run_id == run_id)
+    agent, session = next(own, ("main", "cli"))
+    return Scope(options.agent or agent, options.session or session, options.agent_run)
 
 
-async def _save_trace(engine: Engine, run_id: str, scope: dict[str, str], path: str | None) -> None:
+async def _save_trace(engine: Engine, run_id: str, scope: Scope, path: str | None) -> None:
     if path is None or not run_id:
         return
-    found = await engine.trajectory(run_id, **scope)
+    found = await engine.trajectory(run_id, scope=scope)
     if found is None:
         return
     try:

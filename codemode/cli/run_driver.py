@@ -19,6 +19,7 @@ from codemode.cli.terminal.live_tree import LiveTree
 from codemode.cli.terminal.questions import TerminalQuestions
 from codemode.cli.terminal.screen import Screen, escaped
 from codemode.contract.results import CodeModeResult, Output, PendingCall, Waiting
+from codemode.contract.scope import Scope
 from codemode.engine import Engine
 
 _LOOK_SECONDS = 1.0  # how often it is asked whether somebody else ended a run that waits
@@ -36,7 +37,7 @@ class Driver:
         screen: Screen,
         stop: Interrupt,
         questions: TerminalQuestions,
-        scope: dict[str, Any],
+        scope: Scope,
         *,
         prints: bool = True,
         is_kept: bool = False,
@@ -56,14 +57,14 @@ class Driver:
 
     async def exec(self, program: str, language: str, *, once: bool = False) -> CodeModeResult:
         self.run_id = ""
-        return await self._follow(lambda: self.engine.exec(program, language, **self.scope), once)
+        return await self._follow(lambda: self.engine.exec(program, language, scope=self.scope), once)
 
     async def wait(self, run_id: str, *, once: bool = False) -> CodeModeResult:
         """What a run that another process left asks for is asked first: until then a wait could only wait."""
         self.run_id = run_id
         if self._questions.can_ask:
             await self._decide(run_id, await open_approvals(self.engine, run_id, self.scope))
-        return await self._follow(lambda: self.engine.wait(run_id, **self.scope), once)
+        return await self._follow(lambda: self.engine.wait(run_id, scope=self.scope), once)
 
     async def _follow(self, leg: Leg, once: bool) -> CodeModeResult:
         """Ends with the run, when `once` its first leg is over, when nobody can approve what it waits for, or
@@ -97,7 +98,7 @@ class Driver:
         return msgspec.structs.replace(result, output=(*earlier, *result.output)) if earlier else result
 
     async def _wait_again(self) -> CodeModeResult:
-        return await self.engine.wait(self.run_id, **self.scope)
+        return await self.engine.wait(self.run_id, scope=self.scope)
 
     async def _may_go_on(self, result: Waiting, watch: LegWatch) -> bool:
         """In the pause between two legs: the run is frozen, and can be left without harm."""
@@ -131,15 +132,15 @@ class Driver:
             if answer is None:
                 return False
             decide = self.engine.approve if answer else self.engine.deny
-            await decide(run_id, one.approval_id, **self.scope)
+            await decide(run_id, one.approval_id, scope=self.scope)
         return True
 
     async def _news(self, result: Waiting, watch: LegWatch) -> bool:
         """True when a `wait` has something to do: a call has ended, or the run was ended by somebody else."""
         calls = call_ids(result.pending_tool_calls)
         while not await watch.has_news(calls, _LOOK_SECONDS):
-            known = await self.engine.runs(self.scope["session"])
-            if all(run["runId"] != result.run_id for run in known):
+            known = await self.engine.runs(self.scope.session)
+            if all(run.run_id != result.run_id for run in known):
                 return True
         return True
 
@@ -162,7 +163,7 @@ class Driver:
         run_id = self._watch.run_id if self._watch is not None else ""
         if not run_id or self._aborting is not None:
             return False
-        self._aborting = asyncio.create_task(self.engine.abort(run_id, **self.scope))
+        self._aborting = asyncio.create_task(self.engine.abort(run_id, scope=self.scope))
         self._aborting.add_done_callback(lambda _: self._is_aborted.set())
         return True
 

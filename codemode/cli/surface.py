@@ -102,7 +102,7 @@ async def read_surface(engine: Engine) -> GuestSurface:
     """Under the engine's policy, with servers connected; whether code mode is on makes no difference."""
     prepared = await engine.prepare()
     tools = prepared.visible if prepared.catalog is None else prepared.catalog.tools
-    servers = [server["server"] for server in engine.health().get("mcp", ())]
+    servers = [server["server"] for server in engine.health().mcp]
     return GuestSurface(tools, servers, await _namespaces(engine))
 
 

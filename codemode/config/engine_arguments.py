@@ -7,7 +7,6 @@ every value.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn, cast
 
@@ -15,6 +14,7 @@ from codemode_snapshots.envelope import KEY_BYTES
 
 from codemode.config import ConfigError
 from codemode.config.rules import shown
+from codemode.config.store_argument import check_store
 
 _HOOKS = ("before_tool_call", "after_tool_call")
 
@@ -32,10 +32,9 @@ def check_engine_arguments(
     """Raises ConfigError. What is inside a tool or a namespace is checked by who reads it."""
     if not _is_list(tools):
         _refuse("tools", "a list of tools", tools)
-    if store is not None and not isinstance(store, os.PathLike) and not _is_words(store):
-        _refuse("store", "the path of a file, or None to keep runs in memory", store)
     if store_key is not None and not (isinstance(store_key, bytes) and len(store_key) == KEY_BYTES):
         raise ConfigError("store_key", f"must be {KEY_BYTES} bytes, or None for a key file beside the store.")
+    check_store(store, store_key)
     if approve is not None and not callable(approve):
         _refuse("approve", "a function that takes an approval request, or None", approve)
     if audit is not None and not callable(audit):

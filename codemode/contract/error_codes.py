@@ -69,10 +69,10 @@ ERRORS: dict[ErrorCode, ErrorFacts] = {
         "host", True, "Hold less data across slow calls, and finish other suspended runs with wait first."
     ),
     "snapshot_expired": ErrorFacts(
-        "host", True, "Send the program again; check telemetry.calls for what has already been done."
+        "host", True, "Send the program again; see in `notes` what has already been done."
     ),
     "snapshot_restore_failed": ErrorFacts(
-        "host", True, "Send the program again; check telemetry.calls for what has already been done."
+        "host", True, "Send the program again; see in `notes` what has already been done."
     ),
     "too_many_pending_tool_calls": ErrorFacts(
         "bridge", True, "Make the calls in chunks of the size given in the message, and await each chunk."
@@ -80,7 +80,7 @@ ERRORS: dict[ErrorCode, ErrorFacts] = {
     "nested_tool_failed": ErrorFacts(
         "bridge",
         True,
-        "Correct the call, or catch its error in the program; telemetry.calls lists what was done.",
+        "Correct the call, or catch its error in the program; `notes` say what was done.",
     ),
     "aborted": ErrorFacts("host", False, "The run was cancelled on purpose: do not repeat it unasked."),
     "guest_error": ErrorFacts("guest", True, "Correct the program at the position given and send it again."),

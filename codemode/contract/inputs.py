@@ -11,6 +11,8 @@ from msgspec import Struct
 
 from codemode.config import CodeModeConfig, Language
 from codemode.contract.error_codes import ErrorCode
+from codemode.contract.scope import Scope as Who
+from codemode.contract.scope import scope_of
 from codemode.nearest import nearest
 
 _EXEC_KEYS = ("code", "command", "language")
@@ -107,6 +109,15 @@ def read_wait(given: object) -> str:
     if not isinstance(given, str) or not given.strip() or len(given) > _MAX_RUN_ID:
         _refuse("wait needs the runId of a waiting result.")
     return given
+
+
+def read_caller(scope: Who | None, agent: str, session: str, agent_run: str, tool_call: str = "-") -> Scope:
+    """The caller's scope, or the names given in its place, as what a run is bound to.
+
+    Raises InputRefused for names that cannot be anybody's, and TypeError as `scope_of` does.
+    """
+    who = scope_of(scope, agent, session, agent_run)
+    return read_scope(who.agent, who.session, who.agent_run, tool_call)
 
 
 def read_scope(agent: object, session: object, agent_run: object, tool_call: object) -> Scope:

@@ -1,36 +1,110 @@
-"""What an engine tells about itself: counts, suspended runs. Pure, and plain data."""
+"""What an engine tells about itself: counts, workers, suspended runs. Pure data.
+
+`EngineStats` and `RunInfo` are dicts with the camelCase keys of their JSON, as they always were: hosts index
+them, compare them and hand them to `json.dumps`. Beside that their parts are attributes, with types.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import msgspec
-from codemode_snapshots import RunMeta
-
-from codemode.runs.meter import Tally
-from codemode.runs.run import Run
-from codemode.workers.supervisor import SupervisorStats
+from codemode_runtime.shapes import Layer
+from codemode_runtime.zygote_wire import Flavour
+from msgspec import Struct
 
 
-def stats_of(runs: Iterable[Run], tally: Tally, workers: SupervisorStats) -> dict[str, Any]:
-    states = [run.state.value for run in runs]
-    return {
-        "runs": {state: states.count(state) for state in sorted(set(states))},
-        "totals": tally.to_dict(),
-        "workers": msgspec.to_builtins(workers),
-    }
+class Report(dict[str, Any]):
+    """The JSON of a report. A subclass declares what of it is there as attributes, under snake_case names."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as a plain dict."""
+        return dict(self)
+
+    if not TYPE_CHECKING:  # a type checker would take it for leave to read any name
+
+        def __getattr__(self, name: str) -> Any:
+            key = _camel(name)
+            if name not in type(self).__annotations__ or key not in self:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return self[key]
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} tells how it was; {name} cannot be set")
 
 
-def describe_run(meta: RunMeta) -> dict[str, Any]:
-    label = meta.label
-    return {
-        "runId": label.run_id,
-        "agent": label.scope.agent,
-        "session": label.scope.session,
-        "createdAtMs": label.created_at_ms,
-        "expiresAtMs": label.expires_at_ms,
-        "bytes": meta.size_bytes,
-        "settled": meta.settled,  # results that came while it was suspended, and are kept
-        "state": "waiting" if meta.claimed_by is None else "running",
-    }
+def _camel(name: str) -> str:
+    """As msgspec's `rename="camel"` spells a field."""
+    first, *others = name.split("_")
+    return first + "".join(word.title() for word in others)
+
+
+class RunInfo(Report):
+    """A suspended run. `settled` counts the results that came while it was suspended, and are kept.
+
+    `state` is "running" while a `wait` goes on with it.
+    """
+
+    run_id: str
+    agent: str
+    session: str
+    agent_run: str
+    created_at_ms: int
+    expires_at_ms: int
+    bytes: int
+    settled: int
+    state: Literal["waiting", "running"]
+
+
+class ZygoteStats(Struct, frozen=True):
+    """A process that workers are forked from."""
+
+    pid: int | None
+    flavour: Flavour
+    ready: bool
+
+
+class WorkerStats(Struct, frozen=True):
+    """Processes and queue as they are now; `spawned`, `killed`, `crashed`, `restarts` since the start.
+
+    `confinement` is what the workers of the first flavour that has any reported last.
+    """
+
+    zygotes: tuple[ZygoteStats, ...]
+    warm: int
+    busy: int
+    starting: int
+    queued: int
+    spawned: int
+    killed: int
+    crashed: int
+    restarts: int
+    build_id: str
+    confinement: tuple[Layer, ...]
+
+
+class EngineTotals(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Sums by name since the start. `results` counts status words and error codes."""
+
+    counts: dict[str, int] = {}
+    spent_us: dict[str, int] = {}
+    bytes: dict[str, int] = {}
+    cap_failures: dict[str, int] = {}
+    snapshots: dict[str, int] = {}
+    tools: dict[str, int] = {}
+    results: dict[str, int] = {}
+    tokens_saved: int = 0
+
+
+class EngineStats(Report):
+    """Counts since the start, and what there is now. `runs` has a count for each state."""
+
+    runs: dict[str, int]
+
+    @property
+    def totals(self) -> EngineTotals:
+        return msgspec.convert(self["totals"], EngineTotals)
+
+    @property
+    def workers(self) -> WorkerStats:
+        return msgspec.convert(self["workers"], WorkerStats)

@@ -6,12 +6,13 @@ and decoded when somebody asks for it. Pure: the engine fills these in, hosts an
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NoReturn
 
 import msgspec
 from msgspec import Raw, Struct, field
 
 from codemode.contract.error_codes import ERRORS, ErrorCode, ErrorFacts, Phase
+from codemode.contract.for_model import for_model
 from codemode.contract.telemetry import Telemetry
 
 WaitReason = Literal["pending_tools", "yield", "approval"]
@@ -57,7 +58,9 @@ class PendingCall(Struct, frozen=True, rename="camel", omit_defaults=True):
     approval: PendingApproval | None = None
 
 
-class _Result(Struct, frozen=True, rename="camel", tag_field="status"):
+class _Result(Struct, frozen=True, rename="camel", tag_field="status", omit_defaults=True):
+    """`notes` are short sentences about what happened; without any, the JSON has no such key."""
+
     def to_dict(self) -> dict[str, Any]:
         """Exactly the contract's JSON, as plain data."""
         return msgspec.json.decode(_encoder.encode(self))
@@ -65,17 +68,26 @@ class _Result(Struct, frozen=True, rename="camel", tag_field="status"):
     def to_json(self) -> str:
         return _encoder.encode(self).decode()
 
+    def for_model(self) -> dict[str, Any]:
+        """What to hand to a model: no telemetry, and at most maxOutputBytes + 8 KiB as compact JSON."""
+        return for_model(self.to_dict())
+
 
 class Completed(_Result, frozen=True, tag="completed"):
     status: ClassVar[Literal["completed"]] = "completed"
     raw_value: Raw = field(name="value")
     output: tuple[Output, ...]
     telemetry: Telemetry
+    notes: tuple[str, ...] = ()
 
     @property
     def value(self) -> Any:
         """What the program returned, decoded anew each time."""
         return msgspec.json.decode(self.raw_value)
+
+    def unwrap(self) -> Any:
+        """The value. Of the other results it raises RunFailed and RunWaiting."""
+        return self.value
 
 
 class Waiting(_Result, frozen=True, tag="waiting"):
@@ -85,6 +97,11 @@ class Waiting(_Result, frozen=True, tag="waiting"):
     pending_tool_calls: tuple[PendingCall, ...]
     output: tuple[Output, ...]
     telemetry: Telemetry
+    notes: tuple[str, ...] = ()
+
+    def unwrap(self) -> NoReturn:
+        """Raises RunWaiting: there is no value yet."""
+        raise RunWaiting(self)
 
 
 class Failed(_Result, frozen=True, tag="failed"):
@@ -96,9 +113,41 @@ class Failed(_Result, frozen=True, tag="failed"):
     phase: Phase
     output: tuple[Output, ...]
     telemetry: Telemetry
+    notes: tuple[str, ...] = ()
+
+    def unwrap(self) -> NoReturn:
+        """Raises RunFailed, with the code and the text."""
+        raise RunFailed(self)
 
 
 CodeModeResult = Completed | Waiting | Failed
+
+
+class RunFailed(Exception):
+    """Raised by `unwrap` of a failed result. What the program did before stays done: see `result.notes`."""
+
+    def __init__(self, result: Failed) -> None:
+        super().__init__(result)
+        self.result = result
+        self.code: ErrorCode = result.code
+        self.error = result.error
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.error}"
+
+
+class RunWaiting(Exception):
+    """Raised by `unwrap` of a waiting result. The run stays suspended: `wait` goes on with it."""
+
+    def __init__(self, result: Waiting) -> None:
+        super().__init__(result)
+        self.result = result
+        self.run_id = result.run_id
+        self.reason: WaitReason = result.reason
+
+    def __str__(self) -> str:
+        return f"the run {self.run_id} waits ({self.reason}): go on with wait"
+
 
 _decoder: msgspec.json.Decoder[CodeModeResult] = msgspec.json.Decoder(CodeModeResult)
 NOTHING_KNOWN = Telemetry(calls=())  # of a run that no leg of this engine has told of
@@ -122,7 +171,7 @@ def to_envelope(result: CodeModeResult) -> dict[str, Any]:
     `degraded` is a failure the agent can do something about, `unavailable` one it cannot.
     """
     data = result.to_dict()
-    meta = {"status": data.pop("status"), "telemetry": data.pop("telemetry")}
+    meta = {name: data.pop(name) for name in ("status", "telemetry", "notes") if name in data}
     if not isinstance(result, Failed):
         return envelope(data, meta)
     error = (result.code, result.error, ERRORS[result.code])

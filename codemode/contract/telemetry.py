@@ -18,6 +18,7 @@ CallMethod = Literal["call", "search", "describe", "namespace"]
 CallStatus = Literal["ok", "error", "pending", "denied", "aborted"]
 SnapshotEventKind = Literal["taken", "stored", "restored", "expired", "dropped"]
 
+DEFAULT_MAX_OUTPUT_BYTES = 65_536  # of a configuration that does not say it
 _SHOWN_KEYS = 20
 _MAX_KEY = 40
 
@@ -82,6 +83,7 @@ class Telemetry(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults
     bytes: dict[str, int] = {}
     cap_failures: dict[str, int] = {}
     tokens_saved: int = 0
+    max_output_bytes: int = DEFAULT_MAX_OUTPUT_BYTES  # the cap of the result; left out where it is this one
 
 
 def redact(value: object) -> dict[str, Any]:

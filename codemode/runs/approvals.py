@@ -46,6 +46,11 @@ class Approvals:
         deciding.add_done_callback(self._under_way.discard)
         return await asyncio.shield(deciding)
 
+    def is_open(self, run_id: str, approval_id: str) -> bool:
+        """Whether a run of this engine still asks for it."""
+        run = self._runs.get(run_id)
+        return run is not None and run.in_flight.asking(approval_id) is not None
+
     async def settle(self) -> None:
         """Returns when none is under way; for an engine that is being closed."""
         while self._under_way:

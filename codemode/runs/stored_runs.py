@@ -1,8 +1,8 @@
 """Where suspended runs are kept: sealing, storing, claiming, expiring. The engine's only way to a store.
 
 A suspended run is its delta and its own state, sealed together under the run's scope and the engine build.
-SQLite is called in one thread of its own, so that the event loop never waits for a disk; the in-memory store
-is called directly.
+SQLite and stores of a host's own are called in one thread, so that the event loop never waits for a disk or a
+network; the in-memory store is called directly.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ from codemode_snapshots.store import Ending
 
 from codemode import clock
 from codemode.config import CodeModeConfig, EngineSettings
+from codemode.config.store_argument import StoreArgument, is_durable, read_store
+from codemode.runs.foreign_store import guarded
 from codemode.runs.frozen import Memory, read_memory
 
 _log = logging.getLogger("codemode.engine")
@@ -83,10 +85,13 @@ def store_limits(config: CodeModeConfig, settings: EngineSettings) -> StoreLimit
 
 
 class StoredRuns:
-    """One engine's suspended runs, in memory or in a file that outlives it."""
+    """One engine's suspended runs: in memory, in a file that outlives it, or in a store of the host's own.
 
-    def __init__(self, path: str | Path | None, limits: StoreLimits, key: bytes | None = None) -> None:
-        self._path = None if path in (None, ":memory:") else Path(path)
+    A store of the host's own has its own limits, and the engine does not close it.
+    """
+
+    def __init__(self, store: StoreArgument, limits: StoreLimits, key: bytes | None = None) -> None:
+        self._place = read_store(store)
         self._limits = limits
         self._key = key or b""
         self._store: SnapshotStore | None = None
@@ -95,35 +100,45 @@ class StoredRuns:
 
     @property
     def is_durable(self) -> bool:
-        return self._path is not None
+        if self._place is None:
+            return False
+        return isinstance(self._place, Path) or is_durable(self._place)
 
     async def open(self) -> list[Tombstone]:
         """Opens the store; answers the runs that a dead engine had been resuming. Raises StoreUnavailable."""
-        if self._path is None:
+        if self._place is None:
             self._key = self._key or new_key()
             self._store = MemoryStore(self._limits)
             return []
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="codemode-store")
         try:
-            await self._in_thread(self._open_file, self._path)
+            await self._in_thread(self._open_place, self._place)
             _open_here.add(self.owner.engine_id)
             return await self.recover()
         except BaseException:
             await self.close()
             raise
 
-    def _open_file(self, path: Path) -> None:
+    def _open_place(self, place: Path | SnapshotStore) -> None:
         """In the thread: done also for a caller who is cancelled, and then `_close_store` finds it."""
+        if not isinstance(place, Path):
+            self._key = self._key or new_key()
+            self._store = guarded(place)
+            return
         # sqlite3 is only loaded by engines that keep runs in a file
         from codemode_snapshots.sqlite import SqliteStore
 
-        self._key = self._key or load_or_create_key(path.with_name(path.name + ".key"))
-        self._store = SqliteStore(path, self._limits)
+        self._key = self._key or load_or_create_key(place.with_name(place.name + ".key"))
+        self._store = SqliteStore(place, self._limits)
 
     def _close_store(self) -> None:
         store, self._store = self._store, None
-        if store is not None:
-            store.close()
+        if store is None:
+            return
+        if not self.is_durable and self._place is not None:  # a memory of the host's: nobody could go on
+            for run_id in store.ids_of(self.owner):
+                store.delete(run_id, now_ms=clock.wall_ms())
+        store.close()
 
     async def close(self) -> None:
         _open_here.discard(self.owner.engine_id)
@@ -139,7 +154,7 @@ class StoredRuns:
     async def give_up(self) -> None:
         """What is suspended is nobody's from here on: other engines may go on with it, though this process
         may live for long."""
-        if self._thread is not None and self._store is not None:
+        if self.is_durable and self._store is not None:
             await self._call(lambda store: store.disown(self.owner))
 
     async def save(

@@ -6,7 +6,6 @@ import asyncio
 import signal
 from collections.abc import AsyncGenerator, Coroutine, Generator
 from contextlib import asynccontextmanager, contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from codemode.config import ConfigError
@@ -61,10 +60,3 @@ async def until_either(work: Coroutine[Any, Any, None], ended: asyncio.Event) ->
         await asyncio.gather(doing, ending, return_exceptions=True)
     if not doing.cancelled():
         doing.result()
-
-
-def own_version() -> str:
-    try:
-        return version("codemode")
-    except PackageNotFoundError:  # a source tree that is not installed
-        return "0"

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from codemode.config import ConfigError, ToolSearchConfig, load_tool_search
-from codemode.contract.inputs import InputRefused, read_scope
+from codemode.contract.inputs import InputRefused, read_caller
+from codemode.contract.scope import UNSAID, Scope
 from codemode.runs.admission import Admission
 from codemode.runs.known_runs import KnownRuns
 from codemode.runs.leg import Services
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from codemode.engine import Engine
 
 Tools = Iterable[Any] | Callable[[], Iterable[Any]]
+_AGENT, _SESSION, _AGENT_RUN = UNSAID.agent, UNSAID.session, UNSAID.agent_run
 
 
 class ToolSearch:
@@ -49,9 +51,10 @@ class ToolSearch:
     async def prepare(
         self,
         *,
-        session: str = "default",
-        agent: str = "main",
-        agent_run: str = "-",
+        session: str = _SESSION,
+        agent: str = _AGENT,
+        agent_run: str = _AGENT_RUN,
+        scope: Scope | None = None,
         tools: Tools = (),
         allow: Sequence[str] | None = None,
         disable_tools: bool = False,
@@ -66,13 +69,13 @@ class ToolSearch:
         model's, in tokens. Raises ConfigError where names clash.
         """
         try:
-            read_scope(agent, session, agent_run, "-")
+            caller = read_caller(scope, agent, session, agent_run)
         except InputRefused as refused:
             raise ConfigError("prepare", str(refused)) from None
         who = Caller(
-            session,
-            agent,
-            agent_run,
+            caller.session,
+            caller.agent,
+            caller.agent_run,
             provider,
             model,
             None if allow is None else tuple(allow),

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import asyncio
 
-from codemode_runtime.shapes import Layer
 from codemode_runtime.wire import Outcome, Refused
 from codemode_runtime.zygote_wire import Flavour
-from msgspec import Struct
 
+from codemode.contract.report import WorkerStats, ZygoteStats
 from codemode.workers.busy_wait import Processors
 from codemode.workers.errors import Aborted, QueueFull
 from codemode.workers.fair_queue import FairQueue
@@ -29,31 +28,6 @@ def second_opinion(flavour: Flavour, outcome: Outcome) -> Flavour | None:
     """
     refused = isinstance(outcome, Refused) and outcome.code == "typescript_transform_failed"
     return "typescript-oxc" if refused and flavour == "typescript" else None
-
-
-class ZygoteStats(Struct, frozen=True):
-    pid: int | None
-    flavour: Flavour
-    ready: bool
-
-
-class SupervisorStats(Struct, frozen=True):
-    """Processes and queue as they are now; `spawned`, `killed`, `crashed`, `restarts` since the start.
-
-    `confinement` is what the workers of the first flavour that has any reported last.
-    """
-
-    zygotes: tuple[ZygoteStats, ...]
-    warm: int
-    busy: int
-    starting: int
-    queued: int
-    spawned: int
-    killed: int
-    crashed: int
-    restarts: int
-    build_id: str
-    confinement: tuple[Layer, ...]
 
 
 class Supervisor:
@@ -131,9 +105,9 @@ class Supervisor:
                 return pool.build_id
         return ""
 
-    def stats(self) -> SupervisorStats:
+    def stats(self) -> WorkerStats:
         pools = list(self._pools.values())
-        return SupervisorStats(
+        return WorkerStats(
             zygotes=tuple(ZygoteStats(z.pid, z.flavour, z.is_ready) for pool in pools for z in pool.zygotes),
             warm=sum(len(pool.ready) for pool in pools),
             busy=len(self._leased),

@@ -40,6 +40,8 @@ class _Run(msgspec.Struct):
 class MemoryStore:
     """SnapshotStore without a disk."""
 
+    is_durable = False
+
     def __init__(self, limits: StoreLimits | None = None) -> None:
         self._limits = limits or StoreLimits()
         self._runs: dict[str, _Run] = {}

@@ -91,7 +91,10 @@ class Totals(msgspec.Struct, frozen=True):
 
 
 class SnapshotStore(Protocol):
-    """A dict of runs with claims. Each method is atomic; each may raise StoreUnavailable, nothing done."""
+    """A dict of runs with claims. Each method is atomic; each may raise StoreUnavailable, nothing done.
+
+    What it keeps is taken to outlive the process, unless it has an attribute `is_durable` that is False.
+    """
 
     def save(self, snapshot: Snapshot, owner: Owner, *, claim: Claim | None = None) -> None:
         """Suspend a new run, or with a claim the claimed one again; a claim ends with it.

@@ -31,14 +31,33 @@ async def test_in_code_mode_exec_and_wait_are_called_by_name_with_an_object_or_i
         assert json.loads(answer.text) == answer.value
 
 
-async def test_the_model_is_told_the_ledger_and_what_was_lost_and_not_the_other_telemetry() -> None:
+async def test_the_model_is_told_what_was_lost_in_a_note_and_no_telemetry() -> None:
     async with engine() as host:
         tools = await prepare_tools(host)
         answer = await tools.call("exec", {"code": "await tools.echo({}); return { f() {} }"})
-    told = answer.value["telemetry"]
-    assert list(told) == ["calls", "lossy"]
-    assert [(call["name"], call["status"]) for call in told["calls"]] == [("echo", "ok")]
-    assert [lost["path"] for lost in told["lossy"]] == ["$.f"]
+    assert answer.value == {
+        "status": "completed",
+        "value": {"f": "[Function f]"},
+        "output": [],
+        "notes": ["JSON cannot hold these as they were: $.f (function)."],
+    }
+
+
+async def test_the_model_is_told_what_a_failed_program_has_done() -> None:
+    async with engine() as host:
+        tools = await prepare_tools(host)
+        answer = await tools.call("exec", {"code": "await tools.echo({}); throw new Error('no')"})
+    assert answer.is_error
+    assert list(answer.value) == ["status", "error", "code", "output", "notes"]
+    assert answer.value["notes"] == ["Already done: echo ×1 ok."]
+
+
+async def test_an_answer_is_bounded_by_the_engines_own_cap_however_much_a_program_writes() -> None:
+    async with engine((echo,), {"maxOutputBytes": 2048}) as host:
+        tools = await prepare_tools(host)
+        answer = await tools.call("exec", {"code": "for (let n = 0; n < 2000; n += 1) text('\\n')"})
+    assert len(answer.text.encode()) <= 2048 + 8192
+    assert answer.value["notes"] == ["The output was clipped: it had 2,000 items and 56,001 bytes."]
 
 
 async def test_a_suspended_program_is_gone_on_with_in_the_scope_it_was_prepared_for() -> None:

@@ -12,6 +12,7 @@ from codemode_runtime import image
 from codemode.cli.checks import files as checks
 from codemode.cli.checks.engine import _layers  # pyright: ignore[reportPrivateUsage] - no kernel here lacks one
 from codemode.cli.checks.files import check_cache, check_image, check_store
+from codemode.contract.report import EngineStats
 from tests.harness.cli import TOOLS, Cli
 from tests.harness.mcp_servers import fast, servers
 
@@ -124,8 +125,10 @@ class EngineWithout:
     def __init__(self, *layers: tuple[str, str]) -> None:
         self._layers = [{"name": name, "status": status, "detail": "so"} for name, status in layers]
 
-    def stats(self) -> dict[str, Any]:
-        return {"workers": {"confinement": self._layers}}
+    def stats(self) -> EngineStats:
+        counts = ("warm", "busy", "starting", "queued", "spawned", "killed", "crashed", "restarts")
+        workers = {**dict.fromkeys(counts, 0), "zygotes": [], "build_id": "", "confinement": self._layers}
+        return EngineStats(workers=workers)
 
 
 def test_a_missing_layer_says_what_is_lost_with_it() -> None:

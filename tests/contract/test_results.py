@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from typing import Any
 
 import msgspec
@@ -17,6 +18,8 @@ from codemode.contract.results import (
     JsonOutput,
     PendingApproval,
     PendingCall,
+    RunFailed,
+    RunWaiting,
     TextOutput,
     Waiting,
     decode_result,
@@ -185,3 +188,23 @@ def test_the_envelope_of_a_good_result_is_healthy_and_holds_its_data() -> None:
     waiting = to_envelope(Waiting("run-1", "yield", (), (), NOTHING))
     assert waiting["status"] == "healthy"
     assert waiting["data"]["runId"] == "run-1"
+
+
+def test_unwrap_gives_the_value_or_raises_with_the_result() -> None:
+    completed, waits, fails = RESULTS
+    assert completed.unwrap() == {"n": 1}
+    with pytest.raises(RunWaiting) as waiting:
+        waits.unwrap()
+    assert (waiting.value.run_id, waiting.value.reason) == ("run-1", "approval")
+    assert waiting.value.result is waits
+    assert str(waiting.value) == "the run run-1 waits (approval): go on with wait"
+    with pytest.raises(RunFailed) as failure:
+        fails.unwrap()
+    assert (failure.value.code, failure.value.error) == ("timeout", "too slow")
+    assert failure.value.result is fails
+    assert str(failure.value) == "timeout: too slow"
+
+
+def test_what_unwrap_raises_survives_being_sent_to_another_process() -> None:
+    sent = pickle.loads(pickle.dumps(RunFailed(failed("timeout", "too slow"))))
+    assert (sent.code, str(sent)) == ("timeout", "timeout: too slow")

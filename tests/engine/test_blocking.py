@@ -100,7 +100,8 @@ def blocking(*tools: Any, **options: Any) -> BlockingEngine:
 
 def test_the_blocking_twin_has_every_public_method_of_the_engine_with_its_parameters() -> None:
     def public(kind: type) -> dict[str, list[str]]:
-        found = {name: member for name, member in vars(kind).items() if not name.startswith("_")}
+        own = {name: member for part in kind.__mro__[:-1] for name, member in vars(part).items()}
+        found = {name: member for name, member in own.items() if not name.startswith("_")}
         return {name: list(inspect.signature(member).parameters) for name, member in found.items()}
 
     wanted = public(Engine)

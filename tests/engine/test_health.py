@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from codemode import Engine
+from codemode import BlockingEngine, Engine
 from codemode.config import EngineSettings, load_config
 from codemode.executor import Decision
 from codemode.health import Doctor, Health
@@ -213,3 +213,23 @@ async def test_health_that_is_awaited_after_the_engine_was_closed_says_so() -> N
     asked = engine.health()
     await engine.close()
     assert (asked["status"], (await asked)["status"]) == ("healthy", "unavailable")
+
+
+async def test_health_is_typed_and_runs_no_probe_while_probe_tries_everything() -> None:
+    async with engine([echo]) as made:
+        known, probed = made.health(), await made.probe()
+    assert [check.name for check in known.checks] == ["workers", "confinement"]
+    assert [check.name for check in probed.checks] == ["workers", "store", "confinement"]
+    assert {check.status for check in probed.checks if check.name != "confinement"} == {"healthy"}
+    assert (probed.status, probed.reasons, probed.mcp) == (probed["status"], probed["reasons"], [])
+    assert probed.to_dict() == dict(probed)
+    assert "mcp" not in probed
+
+
+def test_the_health_of_a_blocking_engine_is_probed_by_a_call_and_cannot_be_awaited() -> None:
+    with BlockingEngine([echo], settings={"warmWorkers": 1}) as made:
+        known, probed = made.health(), made.probe()
+    assert [check.name for check in known.checks] == ["workers", "confinement"]
+    assert [check.name for check in probed.checks] == ["workers", "store", "confinement"]
+    with pytest.raises(TypeError, match=r"call its probe\(\)"):
+        probed.__await__()

@@ -110,7 +110,13 @@ async def test_a_run_of_an_agent_run_is_approved_with_its_whole_scope() -> None:
     async with engine() as made:
         scope: dict[str, Any] = {"session": "s", "agent": "a", "agent_run": "turn"}
         result = waiting(await made.exec("return await tools.pay({ amount: 5 })", **scope), "approval")
-        for other in ({}, {"session": "s"}, {**scope, "agent_run": "other"}, {**scope, "session": ""}):
+        others: list[dict[str, Any]] = [
+            {},
+            {"session": "s"},
+            {**scope, "agent_run": "other"},
+            {**scope, "session": ""},
+        ]
+        for other in others:
             assert not await made.approve(result.run_id, approval_in(result), **other)
         assert await made.approve(result.run_id, approval_in(result), **scope)
         assert value_of(await made.wait(result.run_id, **scope)) == "paid 5"

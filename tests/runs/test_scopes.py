@@ -115,7 +115,8 @@ async def test_an_aborted_run_says_so_in_its_own_scope_and_does_not_exist_for_ot
         assert not await made.abort(run_id, **OWN)
         failed = failure_of(await made.wait(run_id, **OWN), "aborted")
         assert failed.phase == "host"
-        failure_of(await made.wait(run_id, **{**OWN, "session": "s2"}), "invalid_input")
+        other: dict[str, Any] = {**OWN, "session": "s2"}
+        failure_of(await made.wait(run_id, **other), "invalid_input")
 
 
 async def test_run_ids_are_long_and_never_the_same() -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 import time
+from collections.abc import Iterable
 from typing import Any
+
+from codemode_runtime.shapes import Layer
 
 from codemode.cli.checks.findings import Finding, Status
 from codemode.cli.engine_session import open_engine, progress
 from codemode.cli.errors import CommandError
 from codemode.cli.terminal.screen import Screen
 from codemode.engine import Engine
+from codemode.health import Health
 
 _STATUS: dict[str, Status] = {"healthy": "ok", "degraded": "degraded", "unavailable": "unavailable"}
 _SERVER = "MCP server "
@@ -34,21 +37,19 @@ async def check_engine(arguments: dict[str, Any], screen: Screen) -> list[Findin
         async with open_engine(arguments, screen) as engine:
             ms = (time.perf_counter() - began) * 1000
             async with progress(screen, "probing workers, store and servers"):
-                health: Any = engine.health()
-                if inspect.isawaitable(health):
-                    health = await health
+                health = await engine.probe()
             return [*_parts(health, ms), *_layers(engine)]
     except CommandError as error:
         problem, _, advice = str(error).partition("; ")
         return [Finding("engine", "unavailable", problem, advice or "correct what the options name")]
 
 
-def _parts(health: dict[str, Any], ms: float) -> list[Finding]:
+def _parts(health: Health, ms: float) -> list[Finding]:
     """All but the confinement, whose layers are told one by one."""
     found: list[Finding] = []
-    tools = {server["server"]: server["tools"] for server in health.get("mcp", ())}
-    for check in health["checks"]:
-        name, status = check["name"], _STATUS[check["status"]]
+    tools = {server["server"]: server["tools"] for server in health.mcp}
+    for check in health.checks:
+        name, status = check.name, _STATUS[check.status]
         server = name.removeprefix(_SERVER)
         match name:
             case "confinement":
@@ -61,21 +62,21 @@ def _parts(health: dict[str, Any], ms: float) -> list[Finding]:
                 detail = "a run could be suspended"
         fix = _FIXES.get(name, f"start the server by hand, and correct its entry in mcpServers.{server}")
         found.append(
-            Finding(name, status, detail) if status == "ok" else Finding(name, status, check["reason"], fix)
+            Finding(name, status, detail) if status == "ok" else Finding(name, status, check.reason, fix)
         )
     return found
 
 
 def _layers(engine: Engine) -> list[Finding]:
-    layers: list[dict[str, str]] = list(engine.stats()["workers"]["confinement"])
+    layers = engine.stats().workers.confinement
     found = [
-        Finding(f"confinement: {layer['name']}", "ok", layer["detail"])
-        if layer["status"] == "active"
+        Finding(f"confinement: {layer.name}", "ok", layer.detail)
+        if layer.status == "active"
         else Finding(
-            f"confinement: {layer['name']}",
+            f"confinement: {layer.name}",
             "degraded",
-            f"{layer['status']}: {layer['detail']}{_still_given(layer['name'], layers)}",
-            _FIXES.get(layer["name"], _LAYER),
+            f"{layer.status}: {layer.detail}{_still_given(layer.name, layers)}",
+            _FIXES.get(layer.name, _LAYER),
         )
         for layer in layers
     ]
@@ -85,10 +86,10 @@ def _layers(engine: Engine) -> list[Finding]:
     return found
 
 
-def _still_given(name: str, layers: list[dict[str, str]]) -> str:
+def _still_given(name: str, layers: Iterable[Layer]) -> str:
     """What is lost without a layer: some guarantees have another one too."""
     from codemode_runtime.confine.layers import GUARANTEES
 
-    active = {layer["name"] for layer in layers if layer["status"] == "active"}
+    active = {layer.name for layer in layers if layer.status == "active"}
     lost = [told for told, givers in GUARANTEES.items() if name in givers and active.isdisjoint(givers)]
     return f"; lost: {', '.join(lost)}" if lost else "; another layer gives the same"

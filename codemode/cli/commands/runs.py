@@ -86,17 +86,17 @@ async def _list(engine: Engine, screen: Any, options: argparse.Namespace) -> int
     if not runs:
         screen.note("no run is waiting in this store")
         return ExitCode.DONE
-    widest = max(len(run["runId"]) for run in runs)
+    widest = max(len(run.run_id) for run in runs)
     head = ("RUN".ljust(widest), "STATE  ", "AGE      ", "EXPIRES IN", "   BYTES", "AGENT/SESSION")
     screen.print("  ".join(head))
     for found in runs:
         cells = (
-            fit(found["runId"], widest),
-            fit(found["state"], 7),
-            fit(_span(clock.wall_ms() - found["createdAtMs"]), 9),
-            fit(_span(found["expiresAtMs"] - clock.wall_ms()), 10),
-            f"{found['bytes']:8}",
-            fit(f"{found['agent']}/{found['session']}", 40).rstrip(),
+            fit(found.run_id, widest),
+            fit(found.state, 7),
+            fit(_span(clock.wall_ms() - found.created_at_ms), 9),
+            fit(_span(found.expires_at_ms - clock.wall_ms()), 10),
+            f"{found.bytes:8}",
+            fit(f"{found.agent}/{found.session}", 40).rstrip(),
         )
         screen.print("  ".join(cells))
     return ExitCode.DONE
@@ -108,7 +108,7 @@ async def _show(engine: Engine, screen: Any, options: argparse.Namespace) -> int
     from codemode.cli.terminal.reporting import command_for, print_json
 
     scope = await find_scope(engine, options, options.run)
-    trajectory = await engine.trajectory(options.run, **scope)
+    trajectory = await engine.trajectory(options.run, scope=scope)
     if trajectory is None:
         raise _unknown(options)
     if options.json:
@@ -125,7 +125,7 @@ async def _show(engine: Engine, screen: Any, options: argparse.Namespace) -> int
 async def _abort(engine: Engine, screen: Any, options: argparse.Namespace) -> int:
     from codemode.cli.program_run import find_scope
 
-    if not await engine.abort(options.run, **await find_scope(engine, options, options.run)):
+    if not await engine.abort(options.run, scope=await find_scope(engine, options, options.run)):
         raise _unknown(options)
     screen.note(f"{options.run} is aborted")
     return ExitCode.DONE
@@ -137,10 +137,10 @@ def _decide(options: argparse.Namespace) -> int:
     async def work(driver: Driver) -> CodeModeResult:
         approval = options.approval or await _only_approval(driver, options)
         if options.action == "approve":
-            was_decided = await driver.engine.approve(options.run, approval, **driver.scope)
+            was_decided = await driver.engine.approve(options.run, approval, scope=driver.scope)
         else:
             was_decided = await driver.engine.deny(
-                options.run, approval, reason=options.reason, **driver.scope
+                options.run, approval, reason=options.reason, scope=driver.scope
             )
         if not was_decided:
             raise CommandError(

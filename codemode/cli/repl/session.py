@@ -22,6 +22,7 @@ from codemode.cli.terminal.interrupt import Interrupt
 from codemode.cli.terminal.questions import TerminalQuestions
 from codemode.cli.terminal.screen import Screen, escaped
 from codemode.contract.results import CodeModeResult, Completed, Failed, Waiting
+from codemode.contract.scope import Scope
 from codemode.engine import Engine
 
 _HELP = """\
@@ -63,7 +64,7 @@ class Repl:
         self._questions = questions
         self._surface = surface
         self._language: str = options.language or "javascript"
-        self._scope = {"session": options.session, "agent": options.agent, "agent_run": options.agent_run}
+        self._scope = Scope(options.agent, options.session, options.agent_run)
         self._stop: Interrupt | None = None
         self._last_run = ""
         self._is_typed = sys.stdin.isatty()
@@ -187,7 +188,7 @@ class Repl:
             self._screen.note("no program has run yet")
             return
         run_id = self._last_run
-        found = self._thread.call(lambda engine: engine.trajectory(run_id, **self._scope))
+        found = self._thread.call(lambda engine: engine.trajectory(run_id, scope=self._scope))
         self._screen.print(
             f"{run_id} is not known any more" if found is None else found.tree(self._screen.width)
         )

@@ -9,6 +9,7 @@ import msgspec
 from codemode.cli.terminal.screen import escaped, escaped_json
 
 if TYPE_CHECKING:
+    from codemode.contract.scope import Scope
     from codemode.engine import Engine
     from codemode.trajectory import Approval
 
@@ -26,9 +27,9 @@ class OpenApproval(msgspec.Struct, frozen=True):
         return f"{self.tool} {self.content}"
 
 
-async def open_approvals(engine: Engine, run_id: str, scope: dict[str, str]) -> list[OpenApproval]:
+async def open_approvals(engine: Engine, run_id: str, scope: Scope) -> list[OpenApproval]:
     """In the order of the calls; none for a run that is not in the scope."""
-    found = await engine.trajectory(run_id, **scope)
+    found = await engine.trajectory(run_id, scope=scope)
     return [
         OpenApproval(call.id, call.approval.id, escaped(call.tool), _content(call.input))
         for control in (found.calls if found is not None else ())

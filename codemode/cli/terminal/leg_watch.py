@@ -13,15 +13,14 @@ from codemode.cli.terminal.live_tree import TICK_SECONDS, LiveTree
 from codemode.cli.terminal.screen import Screen
 from codemode.contract import events
 from codemode.contract.results import CodeModeResult
+from codemode.contract.scope import Scope
 from codemode.engine import Engine
 
 
 class LegWatch:
     """`async with` around a leg and the pause after it; belongs to one run at a time."""
 
-    def __init__(
-        self, engine: Engine, screen: Screen, tree: LiveTree, scope: dict[str, str], *, prints: bool
-    ) -> None:
+    def __init__(self, engine: Engine, screen: Screen, tree: LiveTree, scope: Scope, *, prints: bool) -> None:
         self.run_id = ""
         self._engine = engine
         self._screen = screen
@@ -69,7 +68,7 @@ class LegWatch:
     async def show_tree(self, *, is_over: bool = False) -> None:
         if not self._screen.live:
             return
-        found = await self._engine.trajectory(self.run_id, **self._scope) if self.run_id else None
+        found = await self._engine.trajectory(self.run_id, scope=self._scope) if self.run_id else None
         if found is not None:
             self._tree.show(found, is_over=is_over)
         elif is_over:

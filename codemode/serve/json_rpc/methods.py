@@ -7,18 +7,20 @@ host does wrong is an error of the protocol.
 from __future__ import annotations
 
 import asyncio
-from typing import Any, TypedDict
+from typing import Any
 
 from msgspec import Raw, Struct, field
 
+import codemode
 from codemode.config import ConfigError
+from codemode.contract.results import CodeModeResult
+from codemode.contract.scope import Scope
 from codemode.engine import Engine
 from codemode.executor import ApprovalRequest, Decision
 from codemode.serve.json_rpc import messages as rpc
 from codemode.serve.json_rpc.host_tools import HostToolSpec, ask_host, host_tools
 from codemode.serve.json_rpc.messages import RpcError
 from codemode.serve.json_rpc.peer import MAX_REQUESTS, Handler, Peer
-from codemode.serve.lifecycle import own_version
 from codemode.surface import Provider, render_tools
 from codemode.tools import CallContext, Tool
 
@@ -37,20 +39,14 @@ class Initialize(_Params, frozen=True, kw_only=True):
     approvals: bool = False
 
 
-class _Scope(TypedDict):
-    session: str
-    agent: str
-    agent_run: str
-
-
 class _Scoped(_Params, frozen=True, kw_only=True):
     session: str = "default"
     agent: str = "main"
     agent_run: str = "-"
 
     @property
-    def scope(self) -> _Scope:
-        return {"session": self.session, "agent": self.agent, "agent_run": self.agent_run}
+    def scope(self) -> Scope:
+        return Scope(self.agent, self.session, self.agent_run)
 
 
 class Context(_Params, frozen=True, kw_only=True):
@@ -71,20 +67,27 @@ class Prepare(_Scoped, frozen=True, kw_only=True):
     format: Provider = "mcp"
 
 
-class Exec(_Scoped, frozen=True, kw_only=True):
+class _Leg(_Scoped, frozen=True, kw_only=True):
+    """What exec and wait share. With `for_model` the result brings what to hand to a model."""
+
     input: Any
+    for_model: bool = False
     tool_call: str = "-"
     tools: list[HostToolSpec] = field(default_factory=list[HostToolSpec])
+
+    def answer(self, result: CodeModeResult) -> Any:
+        return result.to_dict() | {"forModel": result.for_model()} if self.for_model else result
+
+
+class Exec(_Leg, frozen=True, kw_only=True):
     allow: list[str] | None = None
     provider: str | None = None
     model: str | None = None
     context: Context | None = None
 
 
-class Wait(_Scoped, frozen=True, kw_only=True):
-    input: Any
-    tool_call: str = "-"
-    tools: list[HostToolSpec] = field(default_factory=list[HostToolSpec])
+class Wait(_Leg, frozen=True, kw_only=True):
+    pass
 
 
 class Abort(_Scoped, frozen=True, kw_only=True):
@@ -168,7 +171,7 @@ class Methods:
             self.events = asyncio.create_task(self._forward_events(), name="codemode rpc events")
         return {
             "protocolVersion": PROTOCOL_VERSION,
-            "server": {"name": "codemode", "version": own_version()},
+            "server": {"name": "codemode", "version": codemode.__version__},
             "limits": {"maxMessageBytes": self._max_message_bytes, "maxRequests": MAX_REQUESTS},
             "config": self._engine.config.to_dict(),
         }
@@ -177,7 +180,7 @@ class Methods:
         params = self._read(given, Prepare)
         with _config_errors():
             prepared = await self._engine.prepare(
-                **params.scope,
+                scope=params.scope,
                 tools=self._tools(params.tools),
                 allow=params.allow,
                 disable_tools=params.disable_tools,
@@ -193,9 +196,9 @@ class Methods:
     async def _exec(self, given: Raw) -> Any:
         params = self._read(given, Exec)
         with _config_errors():
-            return await self._engine.exec(
+            result = await self._engine.exec(
                 params.input,
-                **params.scope,
+                scope=params.scope,
                 tool_call=params.tool_call,
                 tools=self._tools(params.tools),
                 allow=params.allow,
@@ -203,17 +206,19 @@ class Methods:
                 model=params.model,
                 context=_context(params),
             )
+        return params.answer(result)
 
     async def _wait(self, given: Raw) -> Any:
         params = self._read(given, Wait)
         with _config_errors():
-            return await self._engine.wait(
-                params.input, **params.scope, tool_call=params.tool_call, tools=self._tools(params.tools)
+            result = await self._engine.wait(
+                params.input, scope=params.scope, tool_call=params.tool_call, tools=self._tools(params.tools)
             )
+        return params.answer(result)
 
     async def _abort(self, given: Raw) -> Any:
         params = self._read(given, Abort)
-        return {"aborted": await self._engine.abort(params.run_id, **params.scope)}
+        return {"aborted": await self._engine.abort(params.run_id, scope=params.scope)}
 
     async def _abort_session(self, given: Raw) -> Any:
         params = self._read(given, AbortSession)
@@ -221,19 +226,19 @@ class Methods:
 
     async def _approve(self, given: Raw) -> Any:
         params = self._read(given, Approve)
-        done = await self._engine.approve(params.run_id, params.approval_id, **params.scope)
+        done = await self._engine.approve(params.run_id, params.approval_id, scope=params.scope)
         return {"decided": done}
 
     async def _deny(self, given: Raw) -> Any:
         params = self._read(given, Deny)
         done = await self._engine.deny(
-            params.run_id, params.approval_id, reason=params.reason, **params.scope
+            params.run_id, params.approval_id, reason=params.reason, scope=params.scope
         )
         return {"decided": done}
 
     async def _health(self, given: Raw) -> Any:
-        known = self._engine.health()
-        return dict(await known) if self._read(given, HealthParams).probe else dict(known)
+        is_probed = self._read(given, HealthParams).probe
+        return await self._engine.probe() if is_probed else self._engine.health()
 
     async def _stats(self, given: Raw) -> Any:
         self._read(given, _Params)

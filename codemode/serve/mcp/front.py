@@ -79,15 +79,16 @@ class Front:
         return self._call_result(result, can_elicit(context))
 
     def _call_result(self, result: CodeModeResult, can_ask: bool) -> types.CallToolResult:
-        """The same twice: as data, and as text for clients that show only text to their model."""
+        """What a model is shown, twice: as data, and as text for clients that show only text to it."""
         from mcp import types
 
-        texts = [result.to_json()]
+        shown = result.for_model()
+        texts = [msgspec.json.encode(shown).decode()]
         if isinstance(result, Waiting) and result.reason == "approval":
             texts.append(_PUT_ASIDE if can_ask else _NOBODY_CAN)
         return types.CallToolResult(
             content=[types.TextContent(text=text) for text in texts],
-            structured_content=result.to_dict(),
+            structured_content=shown,
             is_error=result.status == "failed",
         )
 

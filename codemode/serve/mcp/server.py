@@ -8,8 +8,9 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+import codemode
 from codemode.config import ConfigError
-from codemode.serve.lifecycle import ended_by_signals, open_engine, own_version, until_either
+from codemode.serve.lifecycle import ended_by_signals, open_engine, until_either
 from codemode.serve.mcp.asking import ApprovalTexts
 from codemode.serve.mcp.front import Front
 from codemode.serve.options import ServeOptions
@@ -61,7 +62,7 @@ def make_server(front: Front, ttl_seconds: float) -> Server[Any]:
 
     server: Server[Any] = Server(
         _NAME,
-        version=own_version(),
+        version=codemode.__version__,
         instructions=_INSTRUCTIONS,
         on_list_tools=front.list_tools,
         on_call_tool=front.call_tool,

@@ -83,3 +83,22 @@ async def test_what_a_model_does_wrong_is_a_result_and_no_error() -> None:
         assert (await host.ask("wait", {"input": {"runId": ""}}))["result"]["code"] == "invalid_input"
         blank = await host.ask("exec", {"input": {"code": "return 1"}, "session": " "})
         assert blank["result"]["code"] == "invalid_input"
+
+
+async def test_a_host_that_asks_for_it_gets_what_to_hand_to_a_model_beside_the_whole_result() -> None:
+    async with raw_host() as host:
+        await host.begin()
+        asked = {"input": {"code": "text('a'); await yield_control(); return 1n"}, "forModel": True}
+        left = (await host.ask("exec", asked))["result"]
+        names = ("status", "runId", "reason", "pendingToolCalls", "output")
+        assert left["forModel"] == {name: left[name] for name in names}
+        again = {"input": {"runId": left["runId"]}}
+        ended = (await host.ask("wait", {**again, "forModel": True}))["result"]
+        assert ended["forModel"] == {
+            "status": "completed",
+            "value": "1",
+            "output": [],
+            "notes": ["JSON cannot hold these as they were: $ (bigint)."],
+        }
+        assert ended["telemetry"]["calls"] == []
+        assert "forModel" not in (await host.ask("wait", again))["result"]

@@ -119,9 +119,24 @@ async def test_of_two_approvals_the_one_put_aside_is_not_asked_for_again_in_the_
     async with connected(transport, era, *quick, elicit=answering(answers, asked)) as client:
         first = await call(client, "exec", code=code)
         assert (first["status"], first["reason"], len(asked)) == ("waiting", "approval", 2)
-        assert [item["status"] for item in first["telemetry"]["calls"]] == ["ok", "pending"]
+        assert [item["tool"] for item in first["pendingToolCalls"]] == ["openclaw:core:pay"]
         second = await call(client, "wait", runId=first["runId"])
         assert (second["value"], len(asked)) == (["paid 3", "paid 4"], 3)
+
+
+@somewhere
+async def test_a_client_gets_what_a_model_is_to_see_as_data_and_as_the_same_text(
+    transport: str, era: str
+) -> None:
+    async with connected(transport, era) as client:
+        code = "text('hi'); await tools.shout({ text: 'a' }); throw new Error('no')"
+        result = await client.call_tool("exec", {"code": code})
+    found = result.structured_content
+    (said,) = result.content
+    assert isinstance(said, types.TextContent)
+    assert json.loads(said.text) == found
+    assert list(found) == ["status", "error", "code", "output", "notes"]
+    assert found["notes"] == ["Already done: shout ×1 ok."]
 
 
 @somewhere

@@ -1,0 +1,46 @@
+"""Reports made of what an engine counts and stores; what they look like is in contract/report.py."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+from codemode_snapshots import RunMeta
+
+from codemode.contract.report import EngineStats, RunInfo, WorkerStats
+from codemode.contract.scope import Scope
+from codemode.runs.meter import Tally
+from codemode.runs.run import Run
+from codemode.runs.stored_runs import StoredRuns
+
+
+def stats_of(runs: Iterable[Run], tally: Tally, workers: WorkerStats) -> EngineStats:
+    states = [run.state.value for run in runs]
+    return EngineStats(
+        runs={state: states.count(state) for state in sorted(set(states))},
+        totals=tally.to_dict(),
+        workers=msgspec.to_builtins(workers),
+    )
+
+
+async def list_runs(stored: StoredRuns, session: str | None, scope: Scope | None) -> list[RunInfo]:
+    """All suspended runs, those of a session, or those that a caller of this scope may wait for."""
+    if scope is None:
+        return [describe_run(meta) for meta in await stored.runs(session)]
+    found = [describe_run(meta) for meta in await stored.runs(scope.session)]
+    return [run for run in found if (run.agent, run.agent_run) == (scope.agent, scope.agent_run)]
+
+
+def describe_run(meta: RunMeta) -> RunInfo:
+    label = meta.label
+    return RunInfo(
+        runId=label.run_id,
+        agent=label.scope.agent,
+        session=label.scope.session,
+        agentRun=label.scope.agent_run,
+        createdAtMs=label.created_at_ms,
+        expiresAtMs=label.expires_at_ms,
+        bytes=meta.size_bytes,
+        settled=meta.settled,
+        state="waiting" if meta.claimed_by is None else "running",
+    )

@@ -1,0 +1,138 @@
+"""What a caller does with runs beside exec and wait: decide on calls, abort, list, look in. Engine is one.
+
+Each method takes the caller's names one by one or as a `Scope`, and treats a run of another scope as one that
+does not exist.
+"""
+
+from __future__ import annotations
+
+import codemode_snapshots
+
+from codemode.contract.inputs import InputRefused, read_caller, read_wait
+from codemode.contract.report import RunInfo
+from codemode.contract.scope import UNSAID, Scope, is_said, scope_of
+from codemode.executor import Decision
+from codemode.runs.approvals import Approvals
+from codemode.runs.engine_report import list_runs
+from codemode.runs.event_hub import Subscription
+from codemode.runs.known_runs import KnownRuns
+from codemode.runs.recorder import Recorder
+from codemode.runs.stored_runs import StoredRuns
+from codemode.trajectory import SessionTrajectory, Trajectory
+
+_AGENT, _SESSION, _AGENT_RUN = UNSAID.agent, UNSAID.session, UNSAID.agent_run
+
+
+class RunControl:
+    _runs: KnownRuns
+    _approvals: Approvals
+    _stored: StoredRuns
+    _recorder: Recorder
+    _is_open: bool
+
+    async def approve(
+        self,
+        run_id: str,
+        approval_id: str,
+        *,
+        session: str = _SESSION,
+        agent: str = _AGENT,
+        agent_run: str = _AGENT_RUN,
+        scope: Scope | None = None,
+    ) -> bool:
+        """Lets the call go on; its result comes with `wait`. False if nothing asks for this approval."""
+        who = scope_of(scope, agent, session, agent_run)
+        return await self._decide(run_id, approval_id, Decision(True), who)
+
+    async def deny(
+        self,
+        run_id: str,
+        approval_id: str,
+        *,
+        reason: str = "",
+        session: str = _SESSION,
+        agent: str = _AGENT,
+        agent_run: str = _AGENT_RUN,
+        scope: Scope | None = None,
+    ) -> bool:
+        """Rejects the call with code `denied`. False if nothing asks for this approval."""
+        who = scope_of(scope, agent, session, agent_run)
+        return await self._decide(run_id, approval_id, Decision(False, reason), who)
+
+    async def _decide(self, run_id: str, approval_id: str, decision: Decision, who: Scope) -> bool:
+        caller = (who.agent, who.session, who.agent_run)
+        return await self._approvals.decide(run_id, approval_id, decision, caller)
+
+    async def abort(
+        self,
+        run_id: str,
+        *,
+        session: str = _SESSION,
+        agent: str = _AGENT,
+        agent_run: str = _AGENT_RUN,
+        scope: Scope | None = None,
+    ) -> bool:
+        """Ends a run, running or suspended: its exec or wait answers `aborted`. False if there is none."""
+        asked = _asked(run_id, scope, agent, session, agent_run)
+        return asked is not None and await self._runs.abort_one(*asked)
+
+    async def abort_session(
+        self, session: str = _SESSION, *, agent: str = _AGENT, scope: Scope | None = None
+    ) -> int:
+        """Ends every run of the agent in the session, whatever its agent run; answers how many there were."""
+        owner = _owner("abort_session", scope, agent, session)
+        return 0 if owner is None else await self._runs.abort_session(owner.session, owner.agent)
+
+    async def expire(self) -> int:
+        """Purges what is past its time; the engine does this by itself. How many runs ended."""
+        return await self._runs.expire() if self._is_open else 0
+
+    async def runs(self, session: str | None = None, *, scope: Scope | None = None) -> list[RunInfo]:
+        """The suspended runs, oldest first: all, those of one session, or those that a scope may wait for."""
+        if scope is not None:
+            scope = scope_of(scope, session=_SESSION if session is None else session)
+        return await list_runs(self._stored, session, scope)
+
+    def events(self, run_id: str | None = None) -> Subscription:
+        """What happens from now on, in one run or in all."""
+        return self._recorder.hub.subscribe(run_id)
+
+    async def trajectory(
+        self,
+        run_id: str,
+        *,
+        session: str = _SESSION,
+        agent: str = _AGENT,
+        agent_run: str = _AGENT_RUN,
+        scope: Scope | None = None,
+    ) -> Trajectory | None:
+        """What happened in a run that runs, is suspended or ended lately; None outside its scope."""
+        asked = _asked(run_id, scope, agent, session, agent_run)
+        return None if asked is None else await self._recorder.archive.of_run(self._runs, *asked)
+
+    async def session_trajectory(
+        self, session: str = _SESSION, *, agent: str = _AGENT, scope: Scope | None = None
+    ) -> SessionTrajectory | None:
+        """The same for all runs of an agent in a session that are still known."""
+        owner = _owner("session_trajectory", scope, agent, session)
+        return None if owner is None else await self._recorder.archive.of_session(self._runs, owner)
+
+
+def _asked(
+    run_id: str, scope: Scope | None, agent: str, session: str, agent_run: str
+) -> tuple[str, codemode_snapshots.Scope] | None:
+    """The run's id and the caller; None where one of them cannot be anybody's."""
+    try:
+        return read_wait(run_id), read_caller(scope, agent, session, agent_run)
+    except InputRefused:
+        return None
+
+
+def _owner(method: str, scope: Scope | None, agent: str, session: str) -> codemode_snapshots.Scope | None:
+    """Of a whole session, which a caller has to name. Raises TypeError where it is not named."""
+    if scope is None and not is_said(session):
+        raise TypeError(f"{method} needs a session, or a scope.")
+    try:
+        return read_caller(scope, agent, session, UNSAID.agent_run)
+    except InputRefused:
+        return None
