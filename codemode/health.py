@@ -1,7 +1,7 @@
-"""Whether an engine can do its work: what is known at any moment, and probes that find out.
+"""Whether an engine can do its work: the last known status, and probes that find out.
 
-`engine.health()` tells at once what is known; awaited, it first tries each part for real: a program in a
-worker, a snapshot written and deleted, a list asked of each MCP server. Probes change nothing that lasts.
+`engine.health()` tells at once what is known. Awaited, it first tries each part for real: it runs a program
+in a worker, writes and deletes a snapshot, asks each MCP server for a list. Probes change nothing that lasts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WHO = Scope("-", "-health", "-", "-")
 
 
 class HealthCheck(Struct, frozen=True):
-    """One part of the engine. A reason for everything that is not healthy."""
+    """The status of one part of the engine, with a reason unless it is healthy."""
 
     name: str
     status: Status = "healthy"
@@ -41,7 +41,7 @@ class HealthCheck(Struct, frozen=True):
 
 
 class Health(dict[str, Any]):
-    """`status`, `reasons`, `checks`, and `mcp` where there are servers. Awaited, all is probed."""
+    """`status`, `reasons`, `checks`, and `mcp` where there are servers. Await it to probe every part."""
 
     def __init__(self, known: dict[str, Any], probe: Callable[[], Coroutine[Any, Any, Health]]) -> None:
         super().__init__(known)
@@ -52,7 +52,7 @@ class Health(dict[str, Any]):
 
 
 class Doctor:
-    """Of one engine."""
+    """Reports and probes the health of an engine; one per engine."""
 
     def __init__(self, supervisor: Supervisor, stored: StoredRuns, mcp: McpBridge) -> None:
         self._supervisor = supervisor
@@ -60,12 +60,12 @@ class Doctor:
         self._mcp = mcp
 
     def look(self, state: Callable[[], tuple[bool, Failed | None]]) -> Health:
-        """What is known without asking anybody. `state`: whether the engine is open, and what stopped it."""
+        """The last known status; runs no probe. `state`: whether the engine is open, and what stopped it."""
         blocked = _blocked(*state())
         known = [blocked or HealthCheck("workers"), *self._common()]
 
         async def probe() -> Health:
-            if _blocked(*state()) is not None:  # now, which may be long after it was asked for
+            if _blocked(*state()) is not None:  # asked again: the probe may run long after `look`
                 return self.look(state)
             probes = (self._probe_workers(), self._probe_store(), self._mcp.probe(_PATIENCE_SECONDS))
             workers, store, _ = await asyncio.gather(*probes)
@@ -88,7 +88,7 @@ class Doctor:
         return found | {"mcp": servers} if servers else found
 
     async def _probe_workers(self) -> HealthCheck:
-        """A program of its own, through the queue that every run goes through."""
+        """Runs a small program, through the same queue as every run."""
         catalog = Catalog(())
         environment = Environment(catalog, Executor(catalog))
         limits = Limits(memory_bytes=1 << 20, output_bytes=1 << 10, pending_calls=1)
@@ -125,15 +125,15 @@ def _blocked(is_open: bool, start_failure: Failed | None) -> HealthCheck | None:
 
 
 def _confinement(workers: SupervisorStats, is_off: bool) -> HealthCheck:
-    """A layer that is missing is a degradation to be seen, not a failure."""
-    if is_off:  # workers then report next to nothing, and all of that is active
+    """A missing layer degrades the engine, so that people see it; it is not a failure."""
+    if is_off:  # workers then report almost no layers, and those are active
         return HealthCheck("confinement", "degraded", 'switched off by the setting confinement: "off"')
     missing = [f"{layer.name}: {layer.detail}" for layer in workers.confinement if layer.status != "active"]
     return HealthCheck("confinement", "degraded" if missing else "healthy", "; ".join(missing))
 
 
 def _servers(mcp: McpBridge) -> list[HealthCheck]:
-    """One that cannot be reached degrades the engine; it never makes it unavailable."""
+    """A server that cannot be reached degrades the engine and never makes it unavailable."""
     return [
         HealthCheck(f"MCP server {one['server']}", "degraded" if one["reason"] else "healthy", one["reason"])
         for one in mcp.health()

@@ -1,7 +1,7 @@
-"""The supervisor: leases isolated workers to legs of runs, within bounds, fairly, and survives their deaths.
+"""The supervisor leases isolated workers to legs, within bounds and fairly, and survives their deaths.
 
-It owns every process of the engine. Pools keep workers warm; this module decides who gets one next, and what
-state all of it is in. Belongs to one event loop, and never blocks it.
+It owns every process of the engine. Pools keep workers warm; this module decides which leg gets one next, and
+reports the state of them all. It belongs to one event loop and never blocks it.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ _CORES = os.cpu_count() or 1
 
 @dataclass(frozen=True, slots=True)
 class SupervisorSettings:
-    """Numbers nobody sets are these."""
+    """How many workers there may be and what they may take; the defaults are those of an engine."""
 
     max_workers: int = max(8, 4 * _CORES)  # leased at once; a leg that waits for tools keeps its worker
-    warm: int = max(2, _CORES)  # ready before they are asked for, in each flavour in use
-    idle_warm: int = 1  # after idle_seconds without a lease
+    warm: int = max(2, _CORES)  # ready before a leg asks, in each flavour in use
+    idle_warm: int = 1  # instead of warm, after idle_seconds without a lease
     idle_seconds: float = 60.0
     queue_limit: int = 1000  # legs that may wait for a worker
-    worker_reuse: int = 1  # legs per worker; each has a fresh guest, but only 1 gives it a fresh process
+    worker_reuse: int = 1  # legs per worker; every leg has a fresh guest, but only 1 gives it a fresh process
     memory_bytes: int = 64 << 20  # the largest guest heap a leg may ask for
-    grace_ms: int = 300  # from a leg's deadline to the worker's death, for one that does not obey
+    grace_ms: int = 300  # from a leg's deadline to killing a worker that does not obey it
     confinement: Literal["auto", "require", "off"] = "auto"
     processes: Literal["auto", "fork", "spawn"] = "auto"
     prewarm: tuple[Flavour, ...] = ()  # flavours to start together with "javascript"
-    cache: Path | None = None  # of compiled machine code; the user's own by default
-    entry: str = "codemode_runtime.zygote"  # the module a zygote runs; tests have others
+    cache: Path | None = None  # where compiled machine code is kept; by default the user's own
+    entry: str = "codemode_runtime.zygote"  # the module a zygote runs; tests pass others
 
     @classmethod
     def of(cls, config: CodeModeConfig, settings: EngineSettings) -> SupervisorSettings:
@@ -58,9 +58,9 @@ class SupervisorSettings:
 
 
 def second_opinion(flavour: Flavour, outcome: Outcome) -> Flavour | None:
-    """The flavour in which to start a refused program once more, if there is one.
+    """The flavour in which to start a refused program once more, or None.
 
-    OXC parses TypeScript that the parser of the first flavour does not, but takes seconds to load: it has a
+    OXC parses TypeScript that the parser of the first flavour refuses, but takes seconds to load. So it has a
     flavour of its own, which is started for the first program that needs it.
     """
     refused = isinstance(outcome, Refused) and outcome.code == "typescript_transform_failed"
@@ -76,7 +76,7 @@ class ZygoteStats(Struct, frozen=True):
 class SupervisorStats(Struct, frozen=True):
     """Processes and queue as they are now; `spawned`, `killed`, `crashed`, `restarts` since the start.
 
-    `confinement` is what the workers of the first flavour that has any reported last.
+    `confinement` is the last report of a worker, of the first flavour whose workers reported one.
     """
 
     zygotes: tuple[ZygoteStats, ...]
@@ -120,7 +120,7 @@ class Supervisor:
         )
 
     async def start(self) -> None:
-        """Returns when a worker is ready. Raises RuntimeUnavailable, and then leaves nothing behind."""
+        """Returns when a worker is ready. If it raises RuntimeUnavailable, it leaves nothing behind."""
         try:
             flavours: tuple[Flavour, ...] = ("javascript", *self.settings.prewarm)
             await asyncio.gather(*(self._pool(f).wait_ready() for f in flavours), self._processors.find())
@@ -129,10 +129,10 @@ class Supervisor:
             raise
 
     async def lease(self, *, session: str = "", flavour: Flavour = "javascript") -> Worker:
-        """A worker for one leg; release it. Cancel to stop waiting for it.
+        """A worker for one leg, which the caller must release. Cancel to stop waiting for it.
 
-        Raises QueueFull at once if too many are waiting, RuntimeUnavailable if no worker can be started. The
-        flavour is the program's language; see `second_opinion` for TypeScript that is refused.
+        Raises QueueFull at once if too many legs are waiting, RuntimeUnavailable if no worker can be started.
+        The flavour is the program's language; see `second_opinion` for TypeScript that is refused.
         """
         if self._is_closed:
             raise Aborted("the supervisor is closed")
@@ -149,7 +149,7 @@ class Supervisor:
         return worker
 
     async def close(self) -> None:
-        """Kills what runs and returns when no process is left. What was queued or running gets Aborted."""
+        """Kills all workers and returns when no process is left. Queued and running legs get Aborted."""
         self._is_closed = True
         while self._queue:
             waiting = self._queue.pop()
@@ -161,7 +161,7 @@ class Supervisor:
 
     @property
     def build_id(self) -> str:
-        """Of the guest image that the workers run; empty before one has started."""
+        """The build id of the guest image that the workers run; empty before the first zygote is ready."""
         for pool in self._pools.values():
             if pool.build_id:
                 return pool.build_id
@@ -192,7 +192,7 @@ class Supervisor:
             await waiting
         except asyncio.CancelledError:
             if waiting.done() and not waiting.cancelled() and waiting.exception() is None:
-                self._free_slot()  # it was given just as its owner gave up
+                self._free_slot()  # the slot was given just as the leg gave up waiting
             else:
                 self._queue.discard(session, waiting)
             raise
@@ -201,7 +201,9 @@ class Supervisor:
         while self._queue:
             waiting = self._queue.pop()
             if not waiting.done():
-                waiting.set_result(None)  # the slot passes on without being free in between
+                waiting.set_result(
+                    None
+                )  # the slot goes straight to the next leg and is never free in between
                 return
         self._busy -= 1
 
