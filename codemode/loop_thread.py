@@ -95,7 +95,7 @@ class LoopThread:
             raise
 
     def look(self, function: Callable[[], T]) -> T:
-        """Calls a function in the loop, where nothing changes meanwhile. It must not wait; any thread may ask."""
+        """Calls a function in the loop, where nothing changes meanwhile. It must not wait. From any thread."""
         if self.is_current:
             return function()
 
