@@ -95,7 +95,7 @@ class LoopThread:
             raise
 
     def look(self, function: Callable[[], T]) -> T:
-        """Calls a function in the loop, where nothing changes meanwhile. It must not wait. From any thread."""
+        """Calls a function in the loop, where nothing changes meanwhile. It must not wait. Any thread may."""
         if self.is_current:
             return function()
 

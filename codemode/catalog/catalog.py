@@ -49,7 +49,7 @@ class Catalog:
         return self._by_id.get(tool_id)
 
     def resolve(self, id_or_name: str) -> Tool | None:
-        """The tool that `tools.call` and `tools.describe` mean: by id, or by a name that only one tool has."""
+        """The tool that `tools.call` and `tools.describe` mean: by id, or by a name that one tool has."""
         tool = self._by_id.get(id_or_name)
         if tool is not None:
             return tool if self._one_view or tool.source != "mcp" else None

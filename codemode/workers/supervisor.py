@@ -201,9 +201,7 @@ class Supervisor:
         while self._queue:
             waiting = self._queue.pop()
             if not waiting.done():
-                waiting.set_result(
-                    None
-                )  # the slot goes straight to the next leg and is never free in between
+                waiting.set_result(None)  # the slot goes straight to the next leg, never free between
                 return
         self._busy -= 1
 
