@@ -1,7 +1,7 @@
-"""The options that say what an engine has: tools, servers, a store, a configuration, limits.
+"""The options of an engine: tools, servers, a store, a configuration, limits.
 
-The one place that turns them into keyword arguments of `Engine`; every command that has an engine uses it,
-`serve` too. `add_engine_arguments(parser)`, then `engine_arguments(options)`.
+Only this module turns them into keyword arguments of `Engine`; every command that has an engine uses it,
+`serve` too: `add_engine_arguments(parser)`, then `engine_arguments(options)`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from codemode.cli.quantities import milliseconds, seconds, size
 if TYPE_CHECKING:
     from pathlib import Path
 
-# option, field of tools.codeMode, how it is read, and what it says
+# option, field of tools.codeMode, its reader, metavar, help
 _LIMITS = (
     ("--timeout", "timeoutMs", milliseconds, "TIME", "time of one exec or wait: 10, 500ms (default 10 s)"),
     ("--memory", "memoryLimitBytes", size, "SIZE", "heap of the program: 64M (default), 1 MiB to 1 GiB"),
@@ -31,7 +31,7 @@ _DOCUMENT_KEYS = ("tools", "policy", "settings", "mcpServers", "mcp")
 def add_engine_arguments(
     parser: argparse.ArgumentParser, *, servers: tuple[str, ...] = ("--mcp", "--servers")
 ) -> None:
-    """`servers` are the names of the option for MCP servers: for `serve`, --mcp is something else."""
+    """`servers` are the names of the option for MCP servers: `serve` uses --mcp for something else."""
     add_tool_arguments(parser, servers=servers)
     add_store_argument(parser)
     limits = parser.add_argument_group("limits (numbers outside what is allowed are clamped, and it says so)")
@@ -74,7 +74,7 @@ def add_store_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def add_scope_arguments(parser: argparse.ArgumentParser, session: str | None) -> None:
-    """Whose run it is. Without a default they are taken from the run itself."""
+    """The options that say whose run it is. Without a default session the run itself tells."""
     group = parser.add_argument_group("whose run it is")
     told = f"default: {session}" if session else "default: the run's own"
     agent = "main" if session else None
@@ -84,7 +84,7 @@ def add_scope_arguments(parser: argparse.ArgumentParser, session: str | None) ->
 
 
 def engine_arguments(options: argparse.Namespace) -> dict[str, Any]:
-    """Keyword arguments for Engine. Code mode is on: whoever asks for an engine wants it. Loads the tools.
+    """Keyword arguments for Engine. Loads the tools, and turns code mode on: every command needs it.
 
     Raises CommandError, and ConfigError for the contents of a configuration.
     """
@@ -117,7 +117,7 @@ def limits_of(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _read_document(path: str | None) -> dict[str, Any]:
-    """By section; a file without any of them is the codeMode object itself."""
+    """The sections of the file; a file without any section is the codeMode object itself."""
     if path is None:
         return {}
     from codemode.config import read_document
@@ -149,7 +149,7 @@ def _tell_clamped(config: object, limits: dict[str, Any]) -> None:
 def _store(path: str | None) -> Path | None:
     if path is None:
         return None
-    from pathlib import Path  # what only help is asked for need not load
+    from pathlib import Path  # imported here, so that --help does not load it
 
     found = Path(path)
     if found.is_dir() or not found.absolute().parent.is_dir():

@@ -28,7 +28,7 @@ _LAYER = (
 
 
 async def check_engine(arguments: dict[str, Any], screen: Screen) -> list[Finding]:
-    """Starts one and asks it. What cannot be started is a finding too."""
+    """Starts an engine and asks for its health. A failure to start is a finding too."""
     began = time.perf_counter()
     try:
         async with open_engine(arguments, screen) as engine:
@@ -44,7 +44,7 @@ async def check_engine(arguments: dict[str, Any], screen: Screen) -> list[Findin
 
 
 def _parts(health: dict[str, Any], ms: float) -> list[Finding]:
-    """All but the confinement, whose layers are told one by one."""
+    """All checks but the confinement, whose layers `_layers` tells one by one."""
     found: list[Finding] = []
     tools = {server["server"]: server["tools"] for server in health.get("mcp", ())}
     for check in health["checks"]:
@@ -79,14 +79,14 @@ def _layers(engine: Engine) -> list[Finding]:
         )
         for layer in layers
     ]
-    if engine.settings.confinement == "off":  # a few layers are there all the same
+    if engine.settings.confinement == "off":  # a few layers are active even then
         off = Finding("confinement", "degraded", "switched off", "remove confinement: off from the settings")
         return [off, *found]
     return found
 
 
 def _still_given(name: str, layers: list[dict[str, str]]) -> str:
-    """What is lost without a layer: some guarantees have another one too."""
+    """The guarantees that are lost without this layer; another layer may give the same."""
     from codemode_runtime.confine.layers import GUARANTEES
 
     active = {layer["name"] for layer in layers if layer["status"] == "active"}

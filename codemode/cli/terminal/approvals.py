@@ -1,4 +1,4 @@
-"""What a run asks for, as its trajectory has it: for questions about runs that another process left."""
+"""Reads a run's open approvals from its trajectory, to ask about runs that another process left."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class OpenApproval(msgspec.Struct, frozen=True):
 
 
 async def open_approvals(engine: Engine, run_id: str, scope: dict[str, str]) -> list[OpenApproval]:
-    """In the order of the calls; none for a run that is not in the scope."""
+    """The approvals in the order of the calls; empty for a run that is not in the scope."""
     found = await engine.trajectory(run_id, **scope)
     return [
         OpenApproval(call.id, call.approval.id, escaped(call.tool), _content(call.input))
