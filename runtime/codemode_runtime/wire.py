@@ -1,8 +1,8 @@
 """What host and worker say to each other: one struct per message, strict in both directions.
 
 The worker forwards what its guest sent without reading it; the host decodes it here, typed, and treats any
-deviation as an attack: `read_worker` returns a message or raises FrameRefused, whatever the bytes. Values of
-programs stay raw JSON until somebody needs them (`decode_value`). Loads nothing of WebAssembly.
+deviation as an attack: `decode_from_worker` returns a message or raises FrameRefused, for any bytes. Values
+of programs stay raw JSON until they are needed (`decode_value`). Loads nothing of WebAssembly.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ Language = Literal["javascript", "typescript"]
 WorkId = Annotated[int, Meta(ge=1, le=0xFFFFFFFF)]
 Count = Annotated[int, Meta(ge=0, le=0xFFFFFFFF)]
 Micros = Annotated[int, Meta(ge=0)]
-M = TypeVar("M")  # messages: raw where a worker writes them, typed where the host reads them
-R = TypeVar("R")  # a result or failure, likewise
+M = TypeVar("M")  # messages: a worker writes them raw, the host reads them typed
+R = TypeVar("R")  # a result or a failure, in the same way
 
 
 class Message(Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", tag=str.lower):
@@ -71,7 +71,7 @@ GuestMessages = tuple[GuestMessage, ...]
 
 
 class OfferedAnswer(Struct, frozen=True, array_like=True):
-    """One lookup that travels with the run instead of being asked for."""
+    """One answer that travels with the run, so that the worker need not ask."""
 
     kind: int
     key: str
@@ -79,7 +79,7 @@ class OfferedAnswer(Struct, frozen=True, array_like=True):
 
 
 class Offer(Struct, frozen=True):
-    """What a worker knows of the run descriptor from the start. `complete`: what is not here is nowhere."""
+    """What a worker knows of the run descriptor from the start. `complete`: there is nothing else."""
 
     has_namespaces: bool = False
     complete: bool = True
@@ -87,7 +87,7 @@ class Offer(Struct, frozen=True):
 
 
 class Attend(Message, frozen=True):
-    """A request will follow at once: be awake for it."""
+    """A request follows at once: stay awake for it."""
 
 
 class Start(Message, frozen=True):
@@ -99,9 +99,9 @@ class Start(Message, frozen=True):
 
 
 class Resume(Message, frozen=True):
-    """The frame's tail is packed settlements, so many bytes of them, and the delta.
+    """The frame's tail is `settlements_bytes` of packed settlements, then the delta.
 
-    `exact_positions` is what the worker that started the program said of it.
+    `exact_positions` is what the worker that started the program reported.
     """
 
     limits: Limits
@@ -120,7 +120,7 @@ class Capture(Message, frozen=True):
 
 
 class Reset(Message, frozen=True):
-    """Forget the guest, make a fresh one and say so with Ready."""
+    """Forget the guest, make a fresh one and answer with Ready."""
 
 
 class LookupAnswer(Message, frozen=True):
@@ -174,9 +174,9 @@ class Cause(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Failure(Struct, frozen=True, forbid_unknown_fields=True):
-    """`tool`: the error is a tool's or was caused by one. `bytes` and `head` are of a value too large.
+    """`tool`: a tool failed or caused the error. `bytes` and `head` describe a value that is too large.
 
-    `causes` are errors behind the thrown one: its cause, what an AggregateError holds, and so on.
+    `causes` are the errors behind the thrown one: its cause, what an AggregateError holds, and so on.
     """
 
     kind: Literal["exception", "syntax", "unhandled", "deadlock", "value_too_large"]
@@ -189,7 +189,7 @@ class Failure(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Outcome(Message, Generic[M], frozen=True):
-    """`exact_positions`: False if the program was reprinted, so that its positions mean nothing."""
+    """`exact_positions`: False if the program was reprinted, so that its positions are meaningless."""
 
     messages: M
     spent: Spent
@@ -197,7 +197,7 @@ class _Outcome(Message, Generic[M], frozen=True):
 
 
 class Idle(_Outcome[M], Generic[M], frozen=True):
-    """Waiting for the host. `returned`: the program has ended, calls it never awaited have not."""
+    """Waiting for the host. `returned`: the program has ended, but not the calls that it never awaited."""
 
     returned: bool
     pending_calls: Count
@@ -214,13 +214,13 @@ class Failed(_Outcome[M], Generic[M, R], frozen=True):
 
 
 class Stopped(_Outcome[M], Generic[M], frozen=True):
-    """Ended by a limit where no program can catch it."""
+    """A limit ended the guest, in a way that no program can catch."""
 
     reason: Stop
 
 
 class Interrupted(_Outcome[M], Generic[M], frozen=True):
-    """Still computing at its deadline. `messages` holds what could be read."""
+    """The guest was still computing at its deadline. `messages` holds what could be read."""
 
 
 class Refused(Message, frozen=True):
@@ -234,7 +234,7 @@ class Refused(Message, frozen=True):
 
 
 class RestoreRefused(Message, frozen=True):
-    """The delta was not restored: no delta of this build, or larger than the limits of this leg."""
+    """The delta was not restored: it is not of this build, or larger than the limits of this leg."""
 
     code: Literal["snapshot_restore_failed", "memory_limit_exceeded"]
     message: str
@@ -247,7 +247,7 @@ class Ready(Message, frozen=True):
 
 
 class Captured(Message, frozen=True):
-    """The frame's tail is the delta; empty if it has more than was asked for at most."""
+    """The frame's tail is the delta; empty if it exceeds `max_bytes` of the request."""
 
     bytes: Count
     capture_us: Micros
@@ -284,14 +284,14 @@ def encode(message: Message) -> bytes:
 
 
 def decode_to_worker(head: bytes) -> ToWorker:
-    """The host is trusted: a failure here is a defect, and ends the worker."""
+    """For the worker. The host is trusted: a failure here is a defect, and ends the worker."""
     return _to_worker.decode(head)
 
 
 def decode_from_worker(head: bytes) -> FromWorker:
-    """Any bytes: a message, or FrameRefused and nothing else."""
+    """For the host. Takes any bytes: returns a message or raises FrameRefused, and nothing else."""
     try:
-        head.decode()  # skipped parts would not be looked at otherwise
+        head.decode()  # the decoder does not check the parts that it skips
         message = _from_worker.decode(head)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise FrameRefused(f"no message of a worker: {error}") from None
@@ -300,7 +300,7 @@ def decode_from_worker(head: bytes) -> FromWorker:
 
 
 def _check_values(message: FromWorker) -> None:
-    """What goes into a result unread must decode when somebody reads it: a number of 5,000 digits is JSON,
+    """Checks that values which go into a result unread will decode later: a number of 5,000 digits is JSON,
     and yet no decoder takes it."""
     if isinstance(message, Done):
         decode_value(message.result.value)
@@ -311,7 +311,7 @@ def _check_values(message: FromWorker) -> None:
 
 
 def decode_value(raw: Raw | bytes) -> Any:
-    """The JSON of a program as Python data, or FrameRefused if it is none, too deep or in too many parts."""
+    """A program's JSON as Python data; FrameRefused if it is not JSON, too deep or in too many parts."""
     data = bytes(raw)
     refusal = refusal_of(data)
     if refusal is not None:
@@ -323,7 +323,7 @@ def decode_value(raw: Raw | bytes) -> Any:
 
 
 def count_messages(messages: bytes) -> int | None:
-    """How many a guest's JSON array holds; None if it is none, as when read while it was being written."""
+    """How many messages a guest's JSON array holds; None if it is not one, such as one half written."""
     try:
         return len(_raws.decode(messages))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError):
