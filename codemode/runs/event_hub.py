@@ -70,7 +70,7 @@ class EventHub:
         self._capacity = capacity
         self.listeners: WeakSet[Subscription] = (
             WeakSet()
-        )  # making an event is only worth it if there are some
+        )  # the recorder makes an event only if there are listeners
         self._is_closed = False
 
     def subscribe(self, run_id: str | None = None) -> Subscription:

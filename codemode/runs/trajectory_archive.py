@@ -61,7 +61,7 @@ class TrajectoryArchive:
     def __init__(self, stored: StoredRuns, recording: Recording) -> None:
         self._stored = stored
         self.recording = recording
-        self._ended: dict[str, _Kept] = {}  # oldest first, and so are these:
+        self._ended: dict[str, _Kept] = {}  # oldest first, as is `_suspended`
         self._suspended: dict[str, _Kept] = {}
         self._bytes = 0
         self._unnoted: dict[str, _Ended] = {}

@@ -144,7 +144,7 @@ class LayerReport(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Spent(Struct, frozen=True, forbid_unknown_fields=True):
-    """Microseconds since the request before: preparing the text, restoring, computing."""
+    """Microseconds spent on one request: preparing the text, restoring, computing."""
 
     prepare_us: Micros = 0
     restore_us: Micros = 0

@@ -185,7 +185,7 @@ class SqliteStore:
         return ended
 
     def recover(self, now_ms: int, is_alive: Callable[[Owner], bool]) -> list[Tombstone]:
-        # Asked outside the transaction: an owner is never born again, so "dead" is still true inside it.
+        # Asked outside the transaction: a dead owner never lives again, so the answer stays true inside it.
         with translated(self._path):
             rows = self._do(SELECT_RUNS + " WHERE claimed_by IS NOT NULL ORDER BY id").fetchall()
         claimed = [decode_run(self._path, row) for row in rows]

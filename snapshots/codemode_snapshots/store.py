@@ -41,7 +41,7 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """The right to resume a run. `number` grows with each claim, so an old claim is never mistaken."""
+    """The right to resume a run. `number` grows with each claim, so an old one never passes for the new."""
 
     run_id: str
     owner: Owner

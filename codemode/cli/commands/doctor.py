@@ -1,4 +1,4 @@
-"""`codemode doctor`: what an engine needs, what is wrong with it, and how to fix it."""
+"""`codemode doctor`: checks what an engine needs, and tells how to fix what is wrong."""
 
 from __future__ import annotations
 

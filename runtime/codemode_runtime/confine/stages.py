@@ -14,7 +14,7 @@ from codemode_runtime.confine.kernel import Kernel, this_kernel
 from codemode_runtime.confine.layers import Layer, attempt
 from codemode_runtime.confine.limits import ZYGOTE_LIMITS, apply_limits, worker_limits
 
-# A worker that its supervisor forgot ends by itself: ten times the longest budget of a leg.
+# A worker that its supervisor forgot ends by itself, after ten times the longest budget of a leg.
 DEFAULT_CPU_SECONDS = 600
 
 
