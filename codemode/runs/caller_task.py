@@ -1,7 +1,7 @@
-"""The caller's task, in which a leg runs: a task of its own would cost two turns of the event loop.
+"""The task that leads a leg. For exec it is the caller's: a task of its own would cost two turns of the loop.
 
-So other tasks end a leg by cancelling the caller's task, and take the cancellation back when the leg is over,
-as `asyncio.timeout` does. A real cancellation may come again and again: anyio cancels at each await until the
+So other tasks end a leg by cancelling that task, and take the cancellation back when the leg is over, as
+`asyncio.timeout` does. A real cancellation may come again and again: anyio cancels at each await until the
 task has ended. Clean-up is therefore done in a task of its own.
 """
 
@@ -21,8 +21,8 @@ class CallerTask:
         self._cancelled_before = task.cancelling()
         self._is_stopped = False
         self._over: asyncio.Event | None = None
-        self.keeps = False  # it is cancelled, and the run stays as it was
-        self.is_alone = False  # its caller is gone: it need not wait for news
+        self.keeps = False  # the task is cancelled, but the run stays as it was
+        self.is_alone = False  # the caller is gone, so the task need not wait for news
 
     @property
     def is_only_stopped(self) -> bool:

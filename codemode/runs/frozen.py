@@ -56,7 +56,7 @@ def decode_memory(state: bytes) -> Memory:
 
 
 def read_memory(state: bytes) -> Memory | None:
-    """The same for a state that another version may have written; None if it has another shape."""
+    """Decodes a state that another version may have written; None if it has another shape."""
     try:
         return decode_memory(state)
     except (msgspec.MsgspecError, zlib.error):

@@ -81,7 +81,7 @@ class Recorder:
         run.trace.begin_leg(tool_call, clock.wall_ms())
 
     def wait_cancelled(self, run: Run) -> None:
-        """Its caller is gone before anything settled: as if it had not been asked."""
+        """The caller was cancelled before anything settled: the wait leaves no record."""
         run.trace.drop_open_leg()
 
     def leased(self, run: Run, pid: int | None, queue_us: int) -> None:

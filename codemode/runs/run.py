@@ -106,8 +106,7 @@ class Run:
         expires_ms: int,
         trace: Trace,
     ) -> Run:
-        """A run in the store, of which this process knows nothing else. `take_over` reads from its snapshot
-        for whom it runs, and only then is it decided which tools it sees."""
+        """A run in the store. `take_over` reads for whom it runs; only then are its tools decided."""
         run = cls(run_id, scope, environment, Origin(tools=tools), Adoptable(), trace)
         run._expires_ms = expires_ms
         run._adoption = asyncio.Lock()
@@ -353,7 +352,7 @@ class Run:
     # ---- its leg, and how others end it --------------------------------------------------------------------
 
     def expect_leg(self, task: asyncio.Task[Any]) -> None:
-        """A task was made to lead a leg of it: until that begins, the run is busy already."""
+        """Notes the task that will lead a leg: the run counts as busy before the task begins."""
         self.caller_task = self.caller_task or CallerTask(task)
 
     @contextmanager
@@ -371,7 +370,7 @@ class Run:
 
     @contextmanager
     def listening(self) -> Generator[None]:
-        """For a wait that has not touched the snapshot: it can be left without a loss."""
+        """For a wait that has not touched the snapshot: it can be left, and nothing is lost."""
         self._is_listening = True
         try:
             yield

@@ -223,7 +223,7 @@ class StoredRuns:
         return read_memory(opened.state)
 
     async def recover(self) -> list[Tombstone]:
-        """Ends the runs that a dead engine was resuming: what they did since cannot be known."""
+        """Ends the runs that a dead engine was resuming: what they did meanwhile cannot be known."""
         if self._thread is None:
             return []
         return await self._call(lambda store: store.recover(clock.wall_ms(), _is_open))

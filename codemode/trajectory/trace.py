@@ -69,7 +69,7 @@ class Trace:
         self._note(begin)
 
     def drop_open_leg(self) -> None:
-        """The last leg came to nothing."""
+        """Removes the last leg if it has not ended: its wait was cancelled."""
 
         def drop(state: TraceState) -> None:
             if state.legs and state.legs[-1].end < 0:
