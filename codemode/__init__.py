@@ -1,13 +1,13 @@
-"""The control plane: what hosts plug in. Loads neither wasmtime nor a parser: those live in workers.
+"""The control plane: what hosts import. It loads neither wasmtime nor a parser: those live in workers.
 
-Names are loaded when they are first used, so that importing the package costs nothing.
+A name is loaded when it is first used, so that importing the package costs nothing.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 
-TYPE_CHECKING = False  # loading typing takes longer than all else that happens here
+TYPE_CHECKING = False  # loading typing takes longer than everything else here
 if TYPE_CHECKING:
     from typing import Any
 

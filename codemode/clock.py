@@ -1,7 +1,7 @@
-"""The wall clock of the host: everything that is dated is dated here.
+"""The wall clock of the host: every date in a result, a record or a store comes from here.
 
-Durations inside one process are measured with `time.perf_counter`, and deadlines with the loop's own clock;
-only what is told to people or compared after a restart is wall time.
+`time.perf_counter` measures durations inside one process, and the loop's own clock keeps deadlines; wall time
+is only for what people read and what is compared after a restart.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-seconds: Callable[[], float] = time.time  # tests set another
+seconds: Callable[[], float] = time.time  # tests set another clock
 
 
 def wall_ms() -> int:
@@ -18,5 +18,5 @@ def wall_ms() -> int:
 
 
 def elapsed_ms(since_ms: int) -> float:
-    """Never negative: a wall clock may be set back."""
+    """Never negative, although a wall clock may be set back."""
     return max(0.0, seconds() * 1000 - since_ms)

@@ -1,4 +1,4 @@
-"""Whether an engine can do its work: what is known at any moment, and probes that find out.
+"""Whether an engine can do its work: the last known status, and probes that find out.
 
 `engine.health()` is the last known status and runs no probe; `await engine.probe()` tries each part for real:
 a program in a worker, a snapshot written and deleted, a list asked of each MCP server. Probes change nothing
@@ -36,7 +36,7 @@ _WHO = Scope("-", "-health", "-", "-")
 
 
 class HealthCheck(Struct, frozen=True):
-    """One part of the engine. A reason for everything that is not healthy."""
+    """The status of one part of the engine, with a reason unless it is healthy."""
 
     name: str
     status: Status = "healthy"
@@ -89,7 +89,7 @@ class Doctor:
         known = [blocked or HealthCheck("workers"), *self._common()]
 
         async def probe() -> Health:
-            if _blocked(*state()) is not None:  # now, which may be long after it was asked for
+            if _blocked(*state()) is not None:  # asked again: the probe may run long after `look`
                 return self.look(state)
             probes = (self._probe_workers(), self._probe_store(), self._mcp.probe(_PATIENCE_SECONDS))
             workers, store, _ = await asyncio.gather(*probes)
@@ -112,7 +112,7 @@ class Doctor:
         return found | {"mcp": servers} if servers else found
 
     async def _probe_workers(self) -> HealthCheck:
-        """A program of its own, through the queue that every run goes through."""
+        """Runs a small program, through the same queue as every run."""
         catalog = Catalog(())
         environment = Environment(catalog, Executor(catalog))
         limits = Limits(memory_bytes=1 << 20, output_bytes=1 << 10, pending_calls=1)
@@ -157,7 +157,7 @@ def _confinement(workers: WorkerStats, is_off: bool) -> HealthCheck:
 
 
 def _servers(mcp: McpBridge) -> list[HealthCheck]:
-    """One that cannot be reached degrades the engine; it never makes it unavailable."""
+    """A server that cannot be reached degrades the engine and never makes it unavailable."""
     return [
         HealthCheck(f"MCP server {one['server']}", "degraded" if one["reason"] else "healthy", one["reason"])
         for one in mcp.health()

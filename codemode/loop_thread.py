@@ -1,7 +1,7 @@
-"""A thread with an event loop of its own, which does the work of callers that have none and block for it.
+"""A thread with its own event loop, which does the work of blocking callers that have no loop.
 
-Any number of threads may give it work. Its own thread cannot wait for it, and is told so instead of standing
-still for ever. For the blocking front of the engine.
+Any number of threads may give it work and wait. Its own thread cannot: it gets an error instead of waiting
+for ever. The blocking front of the engine uses it.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _OWN_THREAD = (
 
 
 class LoopThread:
-    """Started once, stopped once. The context variables of whoever gives work are those it is done with."""
+    """Starts once and stops once. Work runs with the context variables of the thread that gave it."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()  # nobody gives work to a loop that is being stopped
+        self._lock = threading.Lock()  # so that no thread gives work to a loop that is being stopped
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._under_way: set[Future[Any]] = set()
@@ -44,12 +44,12 @@ class LoopThread:
         return threading.current_thread() is self._thread
 
     def refuse_itself(self) -> None:
-        """To be called before all that blocks, also a lock. Raises RuntimeError in the loop's own thread."""
+        """Call before anything that blocks, even a lock. Raises RuntimeError in the loop's own thread."""
         if self.is_current:
             raise RuntimeError(_OWN_THREAD)
 
     def require_start(self) -> None:
-        """For what a closed engine can answer and one that never ran cannot. Raises RuntimeError."""
+        """Raises RuntimeError if it never started: a closed engine can still answer what this guards."""
         if self._thread is None:
             raise RuntimeError(NOT_RUNNING)
 
@@ -64,7 +64,7 @@ class LoopThread:
             self._thread.start()
 
     def stop(self) -> None:
-        """Whoever still waits for work gets its result, unless that takes too long."""
+        """Callers that still wait get their result, unless it takes longer than the grace."""
         with self._lock:
             loop, self._loop = self._loop, None
         if loop is not None:
@@ -83,9 +83,9 @@ class LoopThread:
         return future
 
     def do(self, work: Coroutine[Any, Any, T]) -> T:
-        """An interrupted wait cancels what it waited for. Raises RuntimeError in the loop's own thread."""
+        """Waits for work; an interrupted wait cancels it. Raises RuntimeError in the loop's own thread."""
         if self.is_current:
-            work.close()  # or Python would complain that nobody awaited it
+            work.close()  # or Python would warn of a coroutine that was never awaited
             raise RuntimeError(_OWN_THREAD)
         future = self.begin(work)
         try:
@@ -95,7 +95,7 @@ class LoopThread:
             raise
 
     def look(self, function: Callable[[], T]) -> T:
-        """For what waits for nothing: done where nothing changes meanwhile. Also from its own thread."""
+        """Calls a function in the loop, where nothing changes meanwhile. It must not wait. Any thread may."""
         if self.is_current:
             return function()
 
@@ -110,7 +110,7 @@ class LoopThread:
 
 
 def _answered_at_once(work: Coroutine[Any, Any, T]) -> Future[T]:
-    """Without a loop: an engine that is not open says so without waiting for anything."""
+    """Runs work without a loop: an engine that is not open answers before its first wait."""
     future: Future[T] = Future()
     try:
         work.send(None)

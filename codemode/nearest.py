@@ -1,4 +1,4 @@
-"""Which known names a wrong name was probably meant to be: configuration keys, globals, tools. Pure.
+"""Finds the known names that a wrong name probably meant: configuration keys, globals, tools. Pure.
 
 Pairs of letters narrow ten thousand names down to a few; only those are compared closely.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-_ENOUGH = 0.6  # of 1 for equal names; "fetch" and "batch" have exactly this much in common
+_ENOUGH = 0.6  # equal names have 1; "fetch" and "batch" have exactly 0.6
 _PLAUSIBLE = 0.25
 _SHORTLIST = 24
 _MAX_NAME = 128
@@ -34,7 +34,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def _fold(name: str) -> str:
-    """With marks at both ends, so that the first and the last letter count more."""
+    """Adds marks at both ends, so that the first and the last letter count more."""
     return f"^{name[:_MAX_NAME].lower().replace('_', '').replace('-', '')}$"
 
 

@@ -1,4 +1,4 @@
-"""What a run's program can find and call."""
+"""The tools that a run's program can find and call."""
 
 from codemode.catalog.catalog import TOOL_SEARCH_CONTROLS, Catalog
 from codemode.catalog.names import safe_name

@@ -1,6 +1,6 @@
-"""The tools of one run, after policy: ids, views, look-ups, search. Built anew for each run, never changed.
+"""The tools of one run, after policy: ids, views, look-ups, search. Never changed once it is made.
 
-A tool that policy denied was never put in, so for everybody who asks here it does not exist.
+A tool that the policy denied was never put in, so no look-up or search finds it.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Catalog:
     def __init__(
         self, tools: Iterable[Tool], *, controls_excluded: bool = True, one_view: bool = False
     ) -> None:
-        """With `controls_excluded=False` Tool Search's own tools may be listed; exec and wait never are.
-        With `one_view` the guest's view is the host's: MCP tools are found like all others."""
+        """With `controls_excluded=False` the catalog lists Tool Search's own tools, but never exec and wait.
+        With `one_view` the guest's view equals the host's: MCP tools are found like all others."""
         self._by_id = _unique(tool for tool in tools if not _is_control(tool, controls_excluded))
         self.tools: Sequence[Tool] = tuple(self._by_id.values())
         self._one_view = one_view
@@ -49,7 +49,7 @@ class Catalog:
         return self._by_id.get(tool_id)
 
     def resolve(self, id_or_name: str) -> Tool | None:
-        """What `tools.call` and `tools.describe` mean by it: an id, or a bare name that only one tool has."""
+        """The tool that `tools.call` and `tools.describe` mean: by id, or by a name that one tool has."""
         tool = self._by_id.get(id_or_name)
         if tool is not None:
             return tool if self._one_view or tool.source != "mcp" else None
@@ -60,7 +60,7 @@ class Catalog:
         return name in self._by_name
 
     def entry(self, tool: Tool) -> dict[str, Any]:
-        """Compact, no schemas."""
+        """The compact form, without schemas."""
         entry: dict[str, Any] = {"id": tool.id, "name": tool.name}
         if tool.label:
             entry["label"] = tool.label
@@ -112,7 +112,7 @@ class Catalog:
         return [self.entry(tool) | {"call": self.call_expression(tool)} for tool in found]
 
     def _index(self, with_mcp: bool) -> SearchIndex:
-        # no cached_property: its lock is one for all catalogs in Python 3.11, and building takes long
+        # no cached_property: in Python 3.11 all catalogs share its lock, and building takes long
         index = self._indexes.get(with_mcp)
         if index is None:
             index = self._indexes[with_mcp] = index_of(self.tools if with_mcp else self._guest)
@@ -139,10 +139,10 @@ def _is_control(tool: Tool, controls_excluded: bool) -> bool:
 
 
 def _unique(tools: Iterable[Tool]) -> dict[str, Tool]:
-    """By id, in the order of ids.
+    """The tools by id, in the order of ids.
 
-    Two of ours under one id are a mistake to be corrected. A server's or a client's must not stop the run:
-    which of them would be meant cannot be told, so none of them is there.
+    Two trusted tools under one id are the host's mistake, and an error. Those of a server or a client must
+    not stop the run: a call could not tell which tool is meant, so the catalog has none of them.
     """
     found: dict[str, Tool] = {}
     doubtful: set[str] = set()

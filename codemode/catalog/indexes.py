@@ -1,7 +1,7 @@
-"""Search indexes, built when first asked for and shared by catalogs of the very same tools.
+"""Search indexes, built at the first search and shared by catalogs of the very same tools.
 
-Keyed by the identity of every tool in it, and tools are frozen: an index cannot be out of date, and says
-nothing that a catalog of those tools would not say by itself.
+The key is the identity of every tool, and tools are frozen: an index cannot be out of date, and tells nothing
+that a catalog of those tools would not tell by itself.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _kept: OrderedDict[tuple[Tool, ...], SearchIndex] = OrderedDict()
 
 
 def index_of(tools: Sequence[Tool]) -> SearchIndex:
-    """Building takes about half a second for ten thousand tools; from any thread."""
+    """May be called from any thread. Building takes about half a second for ten thousand tools."""
     key = tuple(tools)
     with _lock:
         found = _kept.get(key)

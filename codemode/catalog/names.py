@@ -15,14 +15,14 @@ public return static super switch this throw true try typeof var void while with
 """
 # Reserved in strict code; a tool with such a name is called by its id.
 RESERVED_WORDS = frozenset(_RESERVED.split())
-# `search`, `describe` and `call` are the view's own; JavaScript itself asks for the others, unasked.
+# `tools` itself has `search`, `describe` and `call`; JavaScript reads the others without being asked.
 _ASKED_BY_THE_LANGUAGE = ("then", "constructor", "prototype", "__proto__", "toJSON", "toString", "valueOf")
 NOT_FOR_TOOLS = frozenset(("search", "describe", "call", *_ASKED_BY_THE_LANGUAGE))
 _SHOWN_PARAMETERS = 6
 
 
 def safe_name(name: str) -> str | None:
-    """The identifier a tool's name becomes, or None if it can have none."""
+    """The identifier that a tool's name becomes, or None if it can become none."""
     safe = name if name.isidentifier() else "".join(c if _continues(c) else "_" for c in name)
     if not _starts(safe[:1]):
         safe = f"_{safe}"
@@ -32,7 +32,7 @@ def safe_name(name: str) -> str | None:
 
 
 def convenience_names(tools: Iterable[Tool]) -> dict[str, str]:
-    """Name to id, for the names that are safe and belong to exactly one tool."""
+    """Ids by name, for the names that are safe and belong to exactly one tool."""
     owners: dict[str, list[str]] = {}
     for tool in tools:
         name = safe_name(tool.name)
@@ -73,5 +73,5 @@ def _starts(letter: str) -> bool:
 
 
 def _continues(letter: str) -> bool:
-    # Python's identifiers are JavaScript's without the dollar.
+    # JavaScript allows what Python allows in identifiers, and the dollar.
     return letter == "$" or f"_{letter}".isidentifier()

@@ -1,8 +1,8 @@
-"""BM25 over a catalog: name, id, label, description, parameters. Pure Python, pure function of the tools.
+"""BM25 over a catalog: name, owner, label, description, parameters. Pure Python, pure function of the tools.
 
-Postings hold each term's finished score per tool, so a query only adds. Terms are taken from the heaviest to
-the lightest; once the lighter ones together cannot lift a newcomer past the best found, they only add to
-tools seen already. That skips the long lists of common words and changes no result.
+Postings hold each term's weight per tool, so a query only adds. It takes the terms from the heaviest to the
+lightest; once the lighter ones together cannot lift a new tool past the best found, they only add to tools
+seen already. That skips the long lists of common words and changes no result.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from codemode.tools import Tool
 
 _SATURATION = 0.8  # BM25's k1
 _LENGTH_SHARE = 0.6  # BM25's b
-# How much one occurrence counts, by field; of the id the name is counted already.
+# How much one occurrence counts, by field. Of the id only the owner is counted: the name already is.
 _NAME, _OWNER, _LABEL, _DESCRIPTION, _PARAMETERS = 3.0, 1.5, 2.5, 1.5, 0.6
-# turn_on_light and turn_off_light differ by such words; elsewhere they say nothing.
+# Filler words tell turn_on_light from turn_off_light; outside of names they say nothing.
 _FILLER = 0.1
 _EXACT_NAME = 1_000.0  # above any sum of terms
-# Nobody reads on; a server's megabyte of description must not outweigh the rest or stall the build.
+# A server's megabyte of description must not outweigh the rest or stall the build; no reader gets that far.
 _MAX_TEXT = 2_000
 _MAX_PARAMETERS = 64
 _QUERY = 1_000
@@ -42,7 +42,7 @@ class SearchIndex:
                 postings.setdefault(term, {})[at] = weight / (weight + norm)
         self._postings = postings
         self._rarity = {term: _rarity(len(found), len(tools)) for term, found in postings.items()}
-        # What a term can give at most.
+        # The most that a term can add to a score.
         self._most = {term: self._rarity[term] * max(found.values()) for term, found in postings.items()}
         self._names: dict[str, list[int]] = {}
         for at, tool in enumerate(tools):
@@ -59,7 +59,7 @@ class SearchIndex:
             scores[at] = scores.get(at, 0.0) + _EXACT_NAME
         enough = _nth_best(scores, limit) - _MARGIN
         best = [(-round(score, 9), at) for at, score in scores.items() if score >= enough]
-        # The tools are in the order of their ids, so the position breaks ties.
+        # The tools are sorted by id, so the position breaks ties.
         return [self._tools[at] for _, at in sorted(best)[:limit]]
 
     def _add_up(self, asked: list[str], limit: int) -> dict[int, float]:
@@ -88,12 +88,12 @@ def _rarity(found_in: int, of: int) -> float:
 
 
 def _nth_best(scores: dict[int, float], limit: int) -> float:
-    """What a newcomer must pass; nothing while there is room."""
+    """The score that a new tool must pass; 0 while there is room."""
     return heapq.nlargest(limit, scores.values())[-1] if len(scores) >= limit else 0.0
 
 
 def _as_name(query: str) -> str:
-    """For a query that is a name as it stands, an id, or a name in spaced words."""
+    """Reads the query as a name: a name as it stands, an id, or a name in spaced words."""
     return joined(query.rpartition(":")[2])
 
 
@@ -109,7 +109,7 @@ def _weigh(tool: Tool) -> dict[str, float]:
         (_DESCRIPTION, terms(tool.description[:_MAX_TEXT])),
         (_PARAMETERS, _parameter_terms(tool.parameters)),
     ):
-        for term in dict.fromkeys(own):  # saying a word often does not make a tool better
+        for term in dict.fromkeys(own):  # once each: repeating a word does not make a tool better
             found[term] = found.get(term, 0.0) + weight
     for filler in FILLERS.intersection(found):
         if filler in name_terms:

@@ -1,4 +1,4 @@
-"""Text as search terms: words of any script, camelCase and snake_case split, lightly stemmed. Pure."""
+"""Splits text into search terms: words of any script, camelCase and snake_case, lightly stemmed. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import lru_cache
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W_]+")
-# Scripts written without spaces: two neighbouring characters are the nearest thing to a word.
+# Scripts without spaces: here two neighbouring characters are the nearest thing to a word.
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\u0e00-\u0e7f]")
 _MAX_WORD = 40
 
@@ -17,7 +17,7 @@ _NO_PLURALS = frozenset(("news", "lens", "canvas", "alias", "series", "always"))
 
 
 def terms(text: str) -> list[str]:
-    """Stems, in order, repeats kept."""
+    """Stems in order, repeats included."""
     found: list[str] = []
     for word in _words(text):
         found += _stems(word)
@@ -25,7 +25,7 @@ def terms(text: str) -> list[str]:
 
 
 def joined(text: str) -> str:
-    """Its words in one, unstemmed: `webSearch`, `web_search` and `web search` are `websearch`."""
+    """All words joined, unstemmed: `webSearch`, `web_search` and `web search` become `websearch`."""
     return "".join(_words(text)).casefold()
 
 
@@ -35,7 +35,7 @@ def _words(text: str) -> list[str]:
 
 @lru_cache(maxsize=32_768)
 def _stems(word: str) -> tuple[str, ...]:
-    """A run of letters and digits as stems; the words of a catalog repeat, so most are looked up."""
+    """The stems of one run of letters and digits. Cached: the words of a catalog repeat."""
     if word.isascii() and (word.islower() or word.isdigit()):
         return (stem(word[:_MAX_WORD]),)
     parts: list[str] = []
@@ -62,7 +62,7 @@ def stem(word: str) -> str:
                 word = word[:-1]
             break
     if word.endswith("y") and len(word) > 3:
-        return word[:-1] + "i"  # apply, applied; the e goes, so apple stays apart
+        return word[:-1] + "i"  # apply and applied meet; an e is dropped instead, so apple stays apart
     return word[:-1] if word.endswith("e") and len(word) > 3 else word
 
 
@@ -85,5 +85,5 @@ a an the of to in on at for from by with into and or is are was be been it its t
 we us our you your he she they them their do does did can could should would will want need please how what
 which who when where some any all there here if so as up out about have has had let many much something
 """
-# Words that questions are made of; they tell two tools apart only inside a name.
+# Words that most questions contain; they tell two tools apart only inside a name.
 FILLERS = frozenset(map(stem, _FILLER_WORDS.split()))

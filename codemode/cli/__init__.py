@@ -1,14 +1,14 @@
-"""The command line. `main` finds the command and loads nothing but that one: `--help` has to be quick.
+"""The command line. `main` finds the command and loads only that one, because `--help` has to be quick.
 
 Each command is a module in codemode/cli/commands with `DESCRIPTION`, `EXAMPLES`, `add_arguments(parser)` and
-`run(options)`, which gives the exit code. What they cannot do anything about they raise as CommandError.
+`run(options)`, which returns the exit code. A command that cannot go on raises CommandError.
 """
 
 from __future__ import annotations
 
 import sys
 
-TYPE_CHECKING = False  # typing, enum and argparse take longer to load than --help takes otherwise
+TYPE_CHECKING = False  # loading typing, enum and argparse takes longer than the rest of --help
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
@@ -47,7 +47,7 @@ examples:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The exit code. Never raises for anything a user, a program or a server does."""
+    """Returns the exit code. Never raises for anything a user, a program or a server does."""
     arguments = sys.argv[1:] if argv is None else list(argv)
     match arguments[:1]:
         case ["-h" | "--help" | "help"]:
@@ -82,14 +82,14 @@ def _run(name: str, arguments: list[str]) -> int:
     try:
         options = _parser(name).parse_args(arguments)
         return int(options.run_command(options))
-    except SystemExit as ending:  # argparse: 0 for --help, 2 for what it cannot read
+    except SystemExit as ending:  # argparse: 0 for --help, 2 for options it cannot read
         return ending.code if isinstance(ending.code, int) else ExitCode.USAGE
     except CommandError as error:
         print(f"codemode {name}: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
-    except BrokenPipeError:  # whoever read our output has gone
+    except BrokenPipeError:  # the program that read our output has gone
         return ExitCode.BROKEN_PIPE
 
 

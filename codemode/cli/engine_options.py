@@ -1,7 +1,7 @@
-"""The options that say what an engine has: tools, servers, a store, a configuration, limits.
+"""The options of an engine: tools, servers, a store, a configuration, limits.
 
-The one place that turns them into keyword arguments of `Engine`; every command that has an engine uses it,
-`serve` too. `add_engine_arguments(parser)`, then `engine_arguments(options)`.
+Only this module turns them into keyword arguments of `Engine`; every command that has an engine uses it,
+`serve` too: `add_engine_arguments(parser)`, then `engine_arguments(options)`.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def add_store_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def add_scope_arguments(parser: argparse.ArgumentParser, session: str | None) -> None:
-    """Whose run it is. Without a default they are taken from the run itself."""
+    """The options that say whose run it is. Without a default session the run itself tells."""
     group = parser.add_argument_group("whose run it is")
     told = f"default: {session}" if session else "default: the run's own"
     agent = "main" if session else None
@@ -89,7 +89,7 @@ def add_scope_arguments(parser: argparse.ArgumentParser, session: str | None) ->
 
 
 def engine_arguments(options: argparse.Namespace) -> dict[str, Any]:
-    """Keyword arguments for Engine. Code mode is on: whoever asks for an engine wants it. Loads the tools.
+    """Keyword arguments for Engine. Loads the tools, and turns code mode on: every command needs it.
 
     Raises CommandError, and ConfigError for the contents of a configuration.
     """
@@ -122,7 +122,7 @@ def limits_of(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _read_document(path: str | None) -> dict[str, Any]:
-    """By section; a file without any of them is the codeMode object itself."""
+    """The sections of the file; a file without any section is the codeMode object itself."""
     if path is None:
         return {}
     from codemode.config import read_document

@@ -1,5 +1,5 @@
-"""An engine for as long as a command needs it: opened with a word of progress, its warnings shown, its
-refusals turned into errors of the command."""
+"""Keeps an engine open while a command needs it: shows progress and warnings, and turns its refusals into
+errors of the command."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from codemode.config import ConfigError
 from codemode.engine import Engine
 from codemode.tools import ToolDefinitionError
 
-PATIENCE_SECONDS = 1.0  # what takes longer says that it goes on
+PATIENCE_SECONDS = 1.0  # a step that takes longer shows its progress
 _TICK_SECONDS = 0.1
 
 
 @contextlib.asynccontextmanager
 async def open_engine(arguments: dict[str, Any], screen: Screen) -> AsyncGenerator[Engine]:
-    """Raises CommandError for what Engine refuses. Where only workers cannot start, exec says so."""
+    """Raises CommandError for what Engine refuses. If only the workers cannot start, exec says so."""
     with explained():
         engine = Engine(**arguments)
     try:
@@ -40,7 +40,7 @@ async def open_engine(arguments: dict[str, Any], screen: Screen) -> AsyncGenerat
 
 @contextlib.contextmanager
 def explained() -> Generator[None]:
-    """What has to be corrected by who typed the command, in its own words."""
+    """Turns errors that the user has to correct into CommandError, with the same text."""
     try:
         yield
     except (ConfigError, ToolDefinitionError) as error:
@@ -51,7 +51,7 @@ def explained() -> Generator[None]:
 
 @contextlib.asynccontextmanager
 async def progress(screen: Screen, what: str) -> AsyncGenerator[None]:
-    """From the first second on, how long it has been going on; only on a terminal."""
+    """After the first second shows how long a step has taken; only on a terminal."""
     ticking = asyncio.create_task(_tick(screen, what)) if screen.live else None
     try:
         yield
@@ -72,10 +72,10 @@ async def _tick(screen: Screen, what: str) -> None:
 
 @contextlib.contextmanager
 def on_stderr(screen: Screen) -> Generator[None]:
-    """Everything that is not ours to say: what tools print, and warnings of whatever runs here.
+    """Leads what tools print, and the warnings of all libraries, to stderr through the screen.
 
-    Libraries quote what servers send, so none may print by itself. The debug log is for those who debug: with
-    it, warnings come as they are.
+    Libraries quote what servers send, so none may print by itself. With the debug log on, warnings come
+    unchanged, for people who debug.
     """
     handler = ScreenHandler(screen)
     if os.environ.get("CODEMODE_DEBUG") != "1":

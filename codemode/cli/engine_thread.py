@@ -1,6 +1,6 @@
-"""An engine in a thread with a loop of its own, so that the main thread can sit at a prompt meanwhile.
+"""An engine in a thread with its own loop, so that the main thread can wait at a prompt meanwhile.
 
-Unlike BlockingEngine, Ctrl-C does not cancel what runs: it is handed on, and the answer is waited for.
+Unlike in BlockingEngine, Ctrl-C does not cancel what runs: the thread passes it on and waits for the answer.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class EngineThread:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(RuntimeError):  # it could not be opened, and its loop is gone already
+        with contextlib.suppress(RuntimeError):  # the engine could not be opened, its loop is closed
             self._loop.call_soon_threadsafe(self._closing.set)
         self._thread.join()
 

@@ -1,4 +1,4 @@
-"""How a command ends: its exit codes, and the one exception that turns into a line on stderr."""
+"""How a command ends: its exit codes, and the one exception that becomes a line on stderr."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ENGINE_FAILURES = ("runtime_unavailable", "internal_error")
 
 
 class ExitCode(IntEnum):
-    """The table in docs/cli.md; scripts rely on it."""
+    """Scripts rely on these codes; docs/cli.md has the table."""
 
     DONE = 0  # the program completed; the engine is healthy
     FAILED = 1  # the program failed, or there is no such run; the engine is degraded
@@ -20,7 +20,7 @@ class ExitCode(IntEnum):
     WAITING = 3  # the run is not over
     UNAVAILABLE = 4  # the engine or the store cannot work
     INTERRUPTED = 130  # Ctrl-C
-    BROKEN_PIPE = 141  # nobody reads the output any more
+    BROKEN_PIPE = 141  # the reader of the output is gone
 
 
 class CommandError(Exception):

@@ -1,4 +1,4 @@
-"""What `run`, `wait` and `runs approve` have in common: an engine, a driver, one run, its report."""
+"""The common part of `run`, `wait` and `runs approve`: an engine, a driver, one run, its report."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ Work = Callable[[Driver], Coroutine[Any, Any, CodeModeResult]]
 
 
 def run_program(options: argparse.Namespace, work: Work, run_id: str = "") -> int:
-    """With the id of a run that is in the store already, its scope is found there where none is given."""
+    """`run_id` names a run in the store; options that do not say its scope take it from there."""
     screen = Screen(quiet=options.quiet or options.json)
-    # what tools print is neither output of the program nor part of a result
+    # what tools print is neither output of the program nor part of the result
     with on_stderr(screen):
         with explained():
             arguments = engine_arguments(options)
         questions = TerminalQuestions(screen)
         arguments |= {"approve": questions.note, "redact": not options.values}
-        arguments["settings"] = {"warmWorkers": 1, **arguments["settings"]}  # there is one run
+        arguments["settings"] = {"warmWorkers": 1, **arguments["settings"]}  # one run needs one worker
 
         async def main(stop: Interrupt) -> int:
             async with open_engine(arguments, screen) as engine:

@@ -1,4 +1,4 @@
-"""Sizes and times as people type them. Pure; for argparse, which shows the texts of these errors."""
+"""Reads sizes and times as people type them. Pure; argparse shows the texts of these errors."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A run from start to end: exec, then wait as often as it takes, with approvals asked for in between.
+"""Drives a run from start to end: exec, then wait as often as needed, and asks for approvals in between.
 
-Used by every command that runs a program. What the engine answers for single legs becomes one result here,
-with all of the output.
+Every command that runs a program uses it. It joins the results of the single legs into one result with all of
+the output.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from codemode.contract.results import CodeModeResult, Output, PendingCall, Waiti
 from codemode.contract.scope import Scope
 from codemode.engine import Engine
 
-_LOOK_SECONDS = 1.0  # how often it is asked whether somebody else ended a run that waits
+_LOOK_SECONDS = 1.0  # how often to look whether another process ended a waiting run
 _WITHOUT_EVENTS = ("timer", "yield")
 
 Leg = Callable[[], Coroutine[Any, Any, CodeModeResult]]
 
 
 class Driver:
-    """`run_id` is that of the last run, if there was one; `scope` says whose runs these are."""
+    """Drives one run at a time, for `scope`. `run_id` is the last run's, if there was one."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Driver:
         prints: bool = True,
         is_kept: bool = False,
     ) -> None:
-        """`is_kept`: a run that waits outlives us, so that Ctrl-C may leave it."""
+        """`is_kept`: a waiting run outlives this process, so Ctrl-C may leave it."""
         self.run_id = ""
         self.engine = engine
         self._screen = screen
@@ -60,15 +60,15 @@ class Driver:
         return await self._follow(lambda: self.engine.exec(program, language, scope=self.scope), once)
 
     async def wait(self, run_id: str, *, once: bool = False) -> CodeModeResult:
-        """What a run that another process left asks for is asked first: until then a wait could only wait."""
+        """First asks for approvals of a run that another process left: a wait would only wait for them."""
         self.run_id = run_id
         if self._questions.can_ask:
             await self._decide(run_id, await open_approvals(self.engine, run_id, self.scope))
         return await self._follow(lambda: self.engine.wait(run_id, scope=self.scope), once)
 
     async def _follow(self, leg: Leg, once: bool) -> CodeModeResult:
-        """Ends with the run, when `once` its first leg is over, when nobody can approve what it waits for, or
-        when the run is to be left."""
+        """Returns when the run is over; with `once` when its first leg is; when it waits for an approval that
+        no person can give here; or when the user leaves the run."""
         tree = LiveTree(self._screen)
         earlier: tuple[Output, ...] = ()
         self._stop.abort, self._stop.can_leave = self._abort, self._is_kept
@@ -101,7 +101,7 @@ class Driver:
         return await self.engine.wait(self.run_id, scope=self.scope)
 
     async def _may_go_on(self, result: Waiting, watch: LegWatch) -> bool:
-        """In the pause between two legs: the run is frozen, and can be left without harm."""
+        """Decides in the pause between two legs, when the run is frozen and can be left without harm."""
         if self._stop.leaving.is_set():
             return False
         pending = result.pending_tool_calls
@@ -116,7 +116,7 @@ class Driver:
         return await self._while_staying(self._news(result, watch))
 
     async def _answer(self, run_id: str, asking: list[PendingCall]) -> bool:
-        """With what is recorded of the arguments, in case another process was asked to run the program."""
+        """Shows the recorded arguments too: another process may have started the call."""
         recorded = {one.call_id: one.content for one in await open_approvals(self.engine, run_id, self.scope)}
         asked: list[OpenApproval] = []
         for call in asking:
@@ -126,7 +126,7 @@ class Driver:
         return await self._decide(run_id, asked)
 
     async def _decide(self, run_id: str, asked: list[OpenApproval]) -> bool:
-        """False if one of them was not answered."""
+        """False if one approval was not answered."""
         for one in asked:
             answer = await self._questions.ask(one)
             if answer is None:
@@ -136,7 +136,7 @@ class Driver:
         return True
 
     async def _news(self, result: Waiting, watch: LegWatch) -> bool:
-        """True when a `wait` has something to do: a call has ended, or the run was ended by somebody else."""
+        """True when a `wait` has something to do: a call has ended, or another process ended the run."""
         calls = call_ids(result.pending_tool_calls)
         while not await watch.has_news(calls, _LOOK_SECONDS):
             known = await self.engine.runs(self.scope.session)
@@ -145,7 +145,7 @@ class Driver:
         return True
 
     async def _while_staying(self, work: Coroutine[Any, Any, bool]) -> bool:
-        """False as soon as the run is to be left. Of an aborted one there is a result to be had: True."""
+        """False as soon as the user leaves the run. True for an aborted run: a wait gives its result."""
         doing = asyncio.create_task(work)
         leaving = asyncio.create_task(self._stop.leaving.wait())
         aborted = asyncio.create_task(self._is_aborted.wait())
@@ -159,7 +159,7 @@ class Driver:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def _abort(self) -> bool:
-        """Once: whoever asks again wants more than an abort. The leg then gives an `aborted` result."""
+        """Aborts once; the leg then gives an `aborted` result. A further Ctrl-C asks for more than that."""
         run_id = self._watch.run_id if self._watch is not None else ""
         if not run_id or self._aborting is not None:
             return False

@@ -1,4 +1,4 @@
-"""What programs of an engine can name: for declarations, lists and completion. Read once, runs nothing."""
+"""The names that programs of an engine can use, for declarations, lists and completion. Read once."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _LIST_NAMESPACES = (
 
 
 class GuestSurface:
-    """Of a catalog; `servers` are all that are configured, with tools or without."""
+    """The names in a catalog; `servers` are all configured servers, with tools or without."""
 
     def __init__(
         self,
@@ -51,23 +51,23 @@ class GuestSurface:
         namespaces: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.catalog = Catalog(tools)
-        self.namespaces = namespaces or {}  # global names, and what each has
+        self.namespaces = namespaces or {}  # by global name: the members
         self._library = Library(self.catalog.tools, servers)
 
     @cached_property
     def servers(self) -> dict[str, list[str]]:
-        """Their identifiers, and those of their tools."""
+        """The identifiers of the tools, by the server's identifier."""
         return {name: self._api(name)["tools"] for name in self._library.server_names}
 
     @property
     def names(self) -> list[str]:
-        """Everything `declare` knows."""
+        """Every name that `declare` knows."""
         tools = [f"{server}.{tool}" for server, tools in self.servers.items() for tool in tools]
         return [*self.catalog.convenience_names(), *self.servers, *tools]
 
     @property
     def all(self) -> str:
-        """`tools`, then the files that `API.read` serves, one after the other."""
+        """The declarations of `tools`, then the files that `API.read` serves."""
         own = [self._declare(tool) for tool in self.catalog.tools if tool.source != "mcp"]
         files = [f"{_GLOBALS}declare namespace tools {{\n{_OWN}{''.join(own)}}}\n"]
         paths = [file["path"] for file in _decode(self._library.list_files(""))["files"]]
@@ -75,7 +75,7 @@ class GuestSurface:
         return "\n".join(files)
 
     def declare(self, name: str) -> str:
-        """A tool, an MCP server, or one of a server's tools as server.tool. Raises CommandError."""
+        """Declares a tool, an MCP server, or one of its tools as server.tool. Raises CommandError."""
         wanted = name.removeprefix("tools.").removeprefix("MCP.")
         tool = self.catalog.resolve(wanted) or self.catalog.get(self.catalog.convenience(wanted) or "")
         if tool is not None:
@@ -91,7 +91,7 @@ class GuestSurface:
         name = self.catalog.convenience_of(tool)
         if name is None:
             return f"  // {json.dumps(tool.id)} has no function of its own: call it by its id\n"
-        # a tool that says nothing of its result gives anything; McpToolResult is for servers
+        # without a declared result the type is `unknown`; McpToolResult is for servers
         return declare_tool(name, tool if tool.returns is not None else replace(tool, returns={}))
 
     def _api(self, server: str, *tool: str) -> dict[str, Any]:
@@ -99,7 +99,7 @@ class GuestSurface:
 
 
 async def read_surface(engine: Engine) -> GuestSurface:
-    """Under the engine's policy, with servers connected; whether code mode is on makes no difference."""
+    """Applies the engine's policy and connects the servers; works with code mode on or off."""
     prepared = await engine.prepare()
     tools = prepared.visible if prepared.catalog is None else prepared.catalog.tools
     servers = [server["server"] for server in engine.health().mcp]
@@ -107,7 +107,7 @@ async def read_surface(engine: Engine) -> GuestSurface:
 
 
 async def _namespaces(engine: Engine) -> dict[str, list[str]]:
-    """As a program sees them: which are visible, and what they have, is decided when one starts."""
+    """Asks a program: which namespaces are visible, and their members, is decided when a program starts."""
     result = await engine.exec(_LIST_NAMESPACES, session="cli")
     return result.value if isinstance(result, Completed) else {}
 

@@ -1,6 +1,6 @@
-"""`--tools` and `--namespaces`: loading from `module:attribute` or `file.py:attribute`.
+"""Loads `--tools` and `--namespaces` from `module:attribute` or `file.py:attribute`.
 
-Runs the user's own module.
+Importing runs the user's own module.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from codemode.trajectory.debug_log import where
 
 
 def load_tools(specs: list[str]) -> list[Tool]:
-    """In the order given; the same tool named twice is one. Raises CommandError."""
+    """The tools in the order given; a tool named twice counts once. Raises CommandError."""
     found: dict[int, Tool] = {}
     for spec in specs:
         found.update((id(tool), tool) for tool in _load(spec))
@@ -28,7 +28,7 @@ def load_tools(specs: list[str]) -> list[Tool]:
 
 
 def load_namespaces(specs: list[str]) -> dict[str, list[Any]]:
-    """By the plugin that owns them. What is in them is the engine's to judge. Raises CommandError."""
+    """The namespaces by plugin id. The engine checks what is in them. Raises CommandError."""
     found: dict[str, list[Any]] = {}
     for spec in specs:
         _, value = _read("--namespaces", spec)
@@ -46,7 +46,7 @@ def _load(spec: str) -> list[Tool]:
 
 
 def _read(option: str, spec: str) -> tuple[ModuleType, Any]:
-    """The module, and what the attribute names; the module itself where none is named."""
+    """The module and the value of the attribute; without an attribute the module itself."""
     place, _, attribute = spec.rpartition(":") if ":" in spec else (spec, "", "")
     if not place:
         raise CommandError(
@@ -73,7 +73,7 @@ def _as_tools(spec: str, value: Any) -> list[Tool]:
 
 
 def _decorated(spec: str, module: ModuleType) -> list[Tool]:
-    """Without an attribute: whatever the module made with @tool."""
+    """For a spec without an attribute: everything that the module made with @tool."""
     found = [value for value in vars(module).values() if isinstance(value, Tool)]
     if not found:
         raise CommandError(
@@ -83,7 +83,7 @@ def _decorated(spec: str, module: ModuleType) -> list[Tool]:
 
 
 def _import_module(asked: str, name: str) -> ModuleType:
-    # a command started by its entry point does not look where it was called, as `python -m` does
+    # unlike `python -m`, a command started by its entry point does not search the current folder
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
@@ -100,7 +100,7 @@ def _import_file(asked: str, place: str) -> ModuleType:
     name = f"codemode_tools_{path.stem}"
     loaded = sys.modules.get(name)
     if loaded is not None and loaded.__file__ == str(path):
-        return loaded  # its tools are those that its namespaces mean
+        return loaded  # loaded once, so that its namespaces mean the same tools
     located = spec_from_file_location(name, path)
     assert located is not None, "a .py file has a loader"
     assert located.loader is not None, "a .py file has a loader"
@@ -108,7 +108,7 @@ def _import_file(asked: str, place: str) -> ModuleType:
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)
-    sys.modules[name] = module  # hints in it are resolved through this
+    sys.modules[name] = module  # Python resolves the module's type hints through it
     try:
         located.loader.exec_module(module)
     except Exception as error:

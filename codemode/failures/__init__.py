@@ -1,7 +1,7 @@
-"""What the model reads when a run fails: the code, by the events that happened, and a text that helps.
+"""What the model reads when a run fails: an error code and a text that helps.
 
 `explain_*` turn each way a leg can end badly into a code and a text: name, message, position, source line and
-a hint. Codes come from the kind of the event, never from the text of an error: that belongs to the program.
+a hint. Codes come from the kind of the event, never from the text of an error, which the program can choose.
 """
 
 from codemode.failures.available import GLOBALS, Available

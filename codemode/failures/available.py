@@ -1,4 +1,4 @@
-"""What a program can name, for hints that say what there is instead. Pure."""
+"""The names that a program can use, for hints that offer one of them. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-# The contract's own globals; the language's are known to every model.
+# The contract's own globals; every model knows those of the language.
 GLOBALS = (
     "ALL_TOOLS",
     "tools",
@@ -41,7 +41,7 @@ def _no_parameters(_tool_id: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Available:
-    """Of one run. `parameters` gives the JSON schema of a tool's input by its catalog id."""
+    """The names of one run. `parameters` gives the JSON schema of a tool's input by its catalog id."""
 
     namespaces: tuple[str, ...] = ()
     convenience: Mapping[str, str] = field(default_factory=dict[str, str])  # name on `tools` -> catalog id
@@ -80,7 +80,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _key(name: str) -> str:
-    # names may come from a server nobody trusts: one short line each
+    # a name may come from an untrusted server: it stays one short line
     return name if name.isidentifier() and len(name) <= 60 else json.dumps(name[:60])
 
 

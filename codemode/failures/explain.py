@@ -1,4 +1,4 @@
-"""Each way a leg can end badly, as a code and a text for the model. Pure."""
+"""Turns each way a leg can end badly into a code and a text for the model. Pure."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Program:
 def explain_failure(
     failure: wire.Failure, program: Program, available: Available, config: CodeModeConfig
 ) -> Explained:
-    """For a program that ended by itself, but not well."""
+    """For a program that ended by itself and failed."""
     match failure.kind:
         case "value_too_large":
             return Explained("output_limit_exceeded", _too_large(failure, config))
@@ -63,7 +63,7 @@ def explain_failure(
 
 
 def explain_stop(reason: Stop, config: CodeModeConfig) -> Explained:
-    """For a guest that was ended where no program can catch it."""
+    """For a guest that a limit ended, where no program can catch it."""
     match reason:
         case Stop.MEMORY:
             return Explained(
@@ -104,7 +104,7 @@ def explain_timeout(config: CodeModeConfig) -> Explained:
 
 
 def explain_refusal(refused: wire.Refused, program: Program) -> Explained:
-    """For a text that was refused before anything ran."""
+    """For a program text that was refused before it ran."""
     at = None
     if refused.line is not None and refused.column is not None:
         at = locate(program.text, refused.line, refused.column)
@@ -144,7 +144,7 @@ def _uncaught(failure: wire.Failure, program: Program, available: Available) -> 
 
 
 def _causes(failure: wire.Failure) -> list[str]:
-    """What the error was made of, each said once: errors may refer to each other in circles."""
+    """The causes of the error, each once: errors may refer to each other in circles."""
     error = failure.error or wire.ThrownError()
     said = {_title(error.name, error.message, _MAX_CAUSE): None}
     for cause in failure.causes[:_MAX_CAUSES]:

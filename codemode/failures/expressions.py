@@ -1,7 +1,7 @@
-"""A small look at the program's text around a position: what was called there. Pure, and only for hints.
+"""Reads in the program's text what was called at a position. Pure, and only for hints.
 
-The guest says "not a function" without saying what; the text says `tools.web_serch`. Nothing here decides
-anything, so a regular expression over a few hundred characters is enough.
+The guest says "not a function" without the name; the text says `tools.web_serch`. Nothing is decided by it,
+so a regular expression over a few hundred characters is enough.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _READ = 100_000
 
 
 def path_at(program: str, offset: int) -> tuple[str, ...]:
-    """The names of the member expression at a position: ("tools", "web_serch"), or () where there is none."""
+    """The names of the member expression at a position: ("tools", "web_serch"), or () without one."""
     after, near = program[offset : offset + _NEAR], program[max(0, offset - _NEAR) : offset]
     chain = _CHAIN_BEFORE.search(near)
     before = _DOT.split(chain[1]) if chain else []
@@ -54,12 +54,12 @@ def declared_names(program: str) -> set[str]:
 
 
 def holds_promise(program: str, name: str) -> bool:
-    """Whether a variable was given a call of a tool without `await`."""
+    """Whether the program assigns a tool call to this variable without `await`."""
     call = rf"(?<![\w$.]){re.escape(name)}\s*=\s*(?:tools|MCP|namespaces)\s*[.\[][^;\n=]{{0,200}}?\("
     return re.search(call, program[:_READ]) is not None
 
 
 def called_members(program: str, owner: str) -> list[str]:
-    """All names that are called on `owner`, in order."""
+    """All names that the program calls on `owner`, in order."""
     call = rf"""(?<![\w$.]){re.escape(owner)}(?:\.([\w$]+)|\[\s*["']([^"'\\\n]{{1,120}})["']\s*\])\s*\("""
     return [first or second for first, second in re.findall(call, program[:_READ])]

@@ -1,7 +1,7 @@
-"""The sentence that helps: what exists instead, which name was meant, how to write it. Pure.
+"""The hint under an error: what exists instead, which name was meant, how to write it. Pure.
 
-Each function gives one hint or None. They look at the error's text and at the program, which may both lie: a
-wrong hint costs a line, so nothing but hints may be made of it.
+Each function returns one hint or None. They read the error's text and the program, and both may lie. A wrong
+hint costs one line; nothing else may be derived from them.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from codemode.nearest import nearest
 _NOT_DEFINED = re.compile(r"([\w$]{1,120}) is not defined")
 _OF_UNDEFINED = re.compile(r"cannot read property '([^']{1,120})' of (?:undefined|null)")
 _QUOTED = re.compile(r"""["'`]([^"'`\n]{1,200})["'`]""")
-# The topmost frame: a function of the language was called, and called something itself.
+# The topmost frame is a function of the language, which called what the program gave it.
 _NATIVE = re.compile(r"\s*at ([\w$]{1,60}) \(native\)")
 _TOOL_METHODS = ("search", "describe", "call")
-_FEW = 8  # so many names are listed rather than searched
+_FEW = 8  # up to this many names are listed; for more the hint names the search
 _LEVELS = "log, info, warn, error and debug"
 
 _NETWORK = "There is no network here; call a tool instead (`tools.search(…)` finds one)."
@@ -80,7 +80,7 @@ def _missing(name: str, program: str, available: Available) -> str | None:
 
 
 def hint_for_call(program: str, offset: int | None, stack: str, available: Available) -> str | None:
-    """For `not a function`, which does not say what is none."""
+    """For `not a function`, which does not name what was called."""
     if (native := _NATIVE.match(stack)) is not None:
         return f"What `{native[1]}` was given is not a function."
     path = () if offset is None else path_at(program, offset)
@@ -203,7 +203,7 @@ def _called_signature(program: str, offset: int | None, available: Available) ->
 
 
 def _says(message: str, signature: str) -> bool:
-    """Whether the executor's own sentence names every parameter already."""
+    """Whether the executor's message already names every parameter."""
     return all(name in message for name in re.findall(r"([\w$]+)\??:", signature))
 
 

@@ -1,7 +1,7 @@
-"""From the engine's stack text and UTF-8 columns to a place in the model's own text. Pure.
+"""Finds the place in the model's own text, from QuickJS's stack text and UTF-8 columns. Pure.
 
-Stack text is the program's to shape (function names are in it), so a position counts only if the program has
-such a place. Columns given out count characters; the guest counts bytes.
+A program can shape the stack text (it holds function names), so a position counts only if the program has
+such a place. Columns count characters here; the guest counts bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Position:
 
 
 def locate(program: str, line: int, byte_column: int) -> Position | None:
-    """None where the text has no such place."""
+    """None if the text has no such place."""
     start = 0
     for _ in range(line - 1):
         end = _LINE_END.search(program, start)
@@ -65,7 +65,7 @@ def excerpt(position: Position) -> str:
 
 
 def _read_frame(line: str) -> tuple[str, int, int] | None:
-    """`    at name (program:1:2)` or `    at program:1:2`, read from the right: a name may hold anything."""
+    """Reads `    at name (program:1:2)` or `    at program:1:2` from the right: a name may hold anything."""
     place, _, column = line.removesuffix(")").rpartition(":")
     place, _, row = place.rpartition(":")
     function, is_program, _ = place.rpartition("program")

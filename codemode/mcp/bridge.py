@@ -1,6 +1,6 @@
-"""All MCP servers of an engine: opened with it, closed with it, their tools as one list.
+"""All MCP servers of an engine: opens and closes them with the engine, and lists their tools.
 
-`version` counts the changes of that list, so that whoever made something of it knows when to make it anew.
+`version` counts the changes of that list, so that callers know when to rebuild what they made from it.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from codemode.config import ConfigError
 from codemode.executor.approvals import Ask
 from codemode.tools import Tool
 
-if TYPE_CHECKING:  # loaded by engines that have servers
+if TYPE_CHECKING:  # only engines with servers load it
     from codemode.mcp.link import Link
 
 
 class McpBridge:
     def __init__(self, given: object, ask: Ask) -> None:
-        """From the configuration, if there is any. Raises ConfigError, also where there is no SDK."""
+        """`given` is the configuration, or None. Raises ConfigError, also if the SDK is missing."""
         self.version = 0
         self._links: list[Link] = [] if given is None else self._make(given, ask)
         self.has_servers = bool(self._links)
@@ -40,21 +40,21 @@ class McpBridge:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """Of all servers that have been reached. Those of a lost one stay: a call connects it again."""
+        """Tools of all servers reached so far. A lost server keeps its tools: a call connects it again."""
         if self._tools is None:
             self._tools = tuple(tool for link in self._links for tool in link.tools)
         return self._tools
 
     async def open(self) -> None:
-        """Returns when each eager server is connected or could not be; neither stops the engine."""
+        """Returns when each eager server is connected or has failed; a failure does not stop the engine."""
         try:
             await self._attempt([link for link in self._links if link.server.is_eager])
-        except asyncio.CancelledError:  # whoever gave up on the start does not close what never opened
+        except asyncio.CancelledError:  # a caller that gives up on the start will not call close
             await self.close()
             raise
 
     async def prepare(self) -> None:
-        """Before a run: the lazy ones are connected for the first that comes."""
+        """Call before a run: connects the lazy servers, which wait for the first run."""
         idle = [link for link in self._links if link.is_idle]
         if idle:
             await self._attempt(idle)
@@ -63,7 +63,7 @@ class McpBridge:
         await asyncio.gather(*(link.close() for link in self._links))
 
     async def probe(self, patience_seconds: float) -> None:
-        """Each server that has been wanted so far is asked something; `health` then has what came of it."""
+        """Asks each server used so far for its tools; `health` then tells the outcome."""
         await asyncio.gather(*(link.probe(patience_seconds) for link in self._links if not link.is_idle))
 
     def health(self) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
-"""What a server asks or tells while it is connected: elicitations, and that its tools have changed.
+"""Messages from a connected server: elicitations, and that its tools have changed.
 
-An elicitation becomes a question to whoever gives approvals. A yes can only be said to what a yes answers: a
-plain confirmation, or a form whose every required field has a default. Everything else is declined.
+An elicitation becomes a question to the person or handler that gives approvals. Only a plain confirmation, or
+a form whose required fields all have a default, can be answered with yes. Everything else is declined.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from codemode.executor.approvals import Ask
 from codemode.mcp.results import McpError
 from codemode.tools import CallContext
 
-if TYPE_CHECKING:  # loaded by the first connection
+if TYPE_CHECKING:  # the first connection loads it
     from mcp import Client, types
     from mcp.client.session import ClientRequestContext, IncomingMessage, MessageHandlerFnT
 
@@ -28,7 +28,7 @@ _MAX_QUESTION = 300
 
 
 class Asking:
-    """Of one link. Knows which calls are running, because a question does not say which it belongs to."""
+    """Answers a server's questions; one per link. Tracks running calls: a question does not name its call."""
 
     def __init__(self, server: str, ask: Ask) -> None:
         self._server = server
@@ -49,9 +49,9 @@ class Asking:
         context: ClientRequestContext,  # noqa: ARG002 - the SDK's shape
         params: types.ElicitRequestParams,
     ) -> types.ElicitResult:
-        """For sessions of before 2026, where a question comes by itself.
+        """For protocol versions before 2026, where a question does not come as the answer to a call.
 
-        With two calls running nobody can say whose it is, and a yes must not go to the wrong one.
+        While two calls run, the question could belong to either, and a yes must not go to the wrong one.
         """
         from mcp import types
 
@@ -71,7 +71,7 @@ class Asking:
 
     @asynccontextmanager
     async def listening(self, client: Client, on_change: Callable[[], None]) -> AsyncGenerator[None]:
-        """Since 2026 a client has to say that it wants to hear of changes."""
+        """Subscribes to changes of the tool list, as protocol versions since 2026 require."""
         task = asyncio.create_task(_listen(client, on_change), name=f"codemode mcp {self._server} changes")
         try:
             yield
@@ -82,14 +82,14 @@ class Asking:
 
 @dataclass(slots=True, eq=False)
 class CallAsking:
-    """Questions of one call."""
+    """Asks the questions of one call."""
 
     server: str
     ask: Ask
     context: CallContext
 
     async def respond(self, request: Any) -> Any:
-        """To an input request. Raises McpError for what only a host with a model or a file tree can give."""
+        """Answers an input request. Raises McpError for one that needs a model or a file tree."""
         from mcp import types
 
         if not isinstance(request, types.ElicitRequest):
@@ -120,7 +120,7 @@ class CallAsking:
 
 
 def content_of_yes(schema: dict[str, Any]) -> dict[str, Any] | None:
-    """A form to which somebody only said yes; None if that leaves a required field open. Pure."""
+    """Fills a form that was answered with a plain yes; None if a required field stays open. Pure."""
     found: Any = schema.get("properties")
     properties = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
     listed: Any = schema.get("required")

@@ -1,7 +1,7 @@
 """What programs see of MCP: the tree of servers, the virtual files of `API`, and `$api`. Immutable.
 
-Made from the MCP tools of one catalog, so what policy denied is not in it; rendered when first asked for, and
-then kept as long as the catalog is.
+It is made from the MCP tools of one catalog, so it has nothing that the policy denied. Each part is rendered
+at the first request and then kept as long as the catalog.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _INDEX = "mcp/index.d.ts"
 
 
 class Library:
-    """`Environment` asks it; each answer is JSON, or None for what there is not."""
+    """Answers the lookups of `Environment`; each answer is JSON, or None for what does not exist."""
 
     def __init__(self, tools: Iterable[Tool], names: Iterable[str] = ()) -> None:
-        """`names` are servers that may have no tools now: they keep their identifiers for when they have."""
+        """`names`: all configured servers. Those without tools now still reserve their identifiers."""
         by_server: dict[str, list[Tool]] = {}
         for tool in tools:
             if tool.source == "mcp":
@@ -82,7 +82,7 @@ class Library:
         return None if found is None else _encode({"path": path, "content": found.decode()})
 
     def api(self, key: str) -> bytes | None:
-        """For `$api(tool?, options?)`: the key is the JSON array of the server and the arguments."""
+        """For `$api(tool?, options?)`: the key is a JSON array of the server and the arguments."""
         server, *given = cast("list[Any]", msgspec.json.decode(key))
         if server is None:
             return _encode(
@@ -92,7 +92,7 @@ class Library:
         return None if view is None else view.api(*_arguments(given))
 
     def _files(self) -> list[tuple[str, bytes]]:
-        """None at all where there is no server."""
+        """No files, not even the index, if there is no server."""
         files = [(view.path, view.declarations.encode()) for view in self._servers.values()]
         return [(_INDEX, self._index.encode()), *files] if files else []
 
@@ -150,7 +150,7 @@ class ServerView:
         return _encode(answer)
 
     def _method_api(self, wanted: str) -> bytes | None:
-        """`resources` and `prompts` are no tools, and yet somebody may ask for them."""
+        """`resources` and `prompts` are not tools, but a program may ask for them."""
         group = {name: tool for name, tool in self.methods.items() if METHODS[name][0] == wanted}
         if not group:
             return None

@@ -1,8 +1,8 @@
-"""One MCP server: connected, listed, called, and connected again when it was lost.
+"""The connection to one MCP server: opens it, lists and calls tools, and opens it again after a loss.
 
-The SDK's contexts must be entered and left by one task, so each link has a keeper that lives as long as the
-link and holds the connection; calls come from other tasks and only send requests. A server that cannot be
-asked fails the call with an McpError, and nothing else.
+One task must enter and leave the SDK's contexts, so each link has a keeper task that lives as long as the
+link and holds the connection; calls come from other tasks and only send requests. If the server cannot be
+asked, the call fails with an McpError, and nothing else fails.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from codemode.mcp.servers import Server, Stdio
 from codemode.mcp.transports import open_http, open_stdio
 from codemode.tools import CallContext, Tool
 
-if TYPE_CHECKING:  # loaded by the first connection
+if TYPE_CHECKING:  # the first connection loads them
     import anyio
     from mcp import Client
     from mcp.client._transport import TransportStreams
@@ -40,12 +40,12 @@ class LinkState(Enum):
     IDLE = "not connected yet"
     CONNECTING = "connecting"
     CONNECTED = "connected"
-    LOST = "lost"  # connected again as soon as somebody calls
-    FAILED = "failed"  # the last attempt failed; the next one comes after a pause
+    LOST = "lost"  # the next call connects it again
+    FAILED = "failed"  # the last attempt failed; the next one follows after a pause
 
 
 class Link:
-    """`start`, then calls through its `tools`, then `close`."""
+    """`start` it, call through its `tools`, then `close` it."""
 
     def __init__(self, server: Server, on_change: Callable[[], None], ask: Ask) -> None:
         self.server = server
@@ -60,8 +60,8 @@ class Link:
         self._scope: anyio.CancelScope | None = None
         self._client: Client | None = None
         self._attempted = asyncio.Event()  # the attempt that is due or under way has ended
-        self._wanted = asyncio.Event()  # somebody waits for a connection
-        self._news = asyncio.Event()  # lost, or its tools have changed
+        self._wanted = asyncio.Event()  # a call waits for a connection
+        self._news = asyncio.Event()  # the connection is lost, or the tools have changed
         self._is_stale = False
         self._is_lost = False
 
@@ -78,21 +78,21 @@ class Link:
             self._keeper = asyncio.create_task(self._keep(), name=f"codemode mcp {self.server.name}")
 
     async def attempted(self) -> None:
-        """Returns when the attempt that is under way has ended, one way or the other."""
+        """Returns when the attempt under way has ended, connected or not."""
         await self._attempted.wait()
 
     async def close(self) -> None:
-        """No process, task or connection is left."""
+        """Returns when no process, task or connection is left."""
         if self._keeper is None:
             return
-        if self._scope is None:  # it has not begun yet
+        if self._scope is None:  # the keeper has not begun yet
             self._keeper.cancel()
         else:
             self._scope.cancel()
         await asyncio.gather(self._keeper, return_exceptions=True)
 
     async def probe(self, patience_seconds: float) -> None:
-        """Asks it for something, connecting it if need be; `problem` then says what came of it."""
+        """Asks the server for its tools, connecting first if needed; `problem` then tells the outcome."""
         try:
             async with asyncio.timeout(patience_seconds):
                 await list_tools(await self._connected())
@@ -156,12 +156,12 @@ class Link:
                 self._wanted.clear()
 
     async def _live_once(self) -> bool:
-        """One connection, from the attempt to its end. Whether it came about."""
+        """Keeps one connection from the attempt to its end. Returns whether it was ever connected."""
         import anyio
 
         was_connected = False
         try:
-            # the SDK's scopes open inside this one and outlive the attempt: the deadline is moved, not left
+            # the SDK's scopes open inside this one and outlive the attempt, so it moves the deadline instead
             limit = anyio.current_time() + self.server.connect_timeout_ms / 1000
             with anyio.CancelScope(deadline=limit) as attempt:
                 async with self._open() as client:
@@ -173,7 +173,7 @@ class Link:
                         await self._serve(client)
             if attempt.cancelled_caught:
                 self.problem = f"it did not answer within {self.server.connect_timeout_ms / 1000:g} s"
-        except Exception as error:  # what a server or the SDK does is a reason, not our failure
+        except Exception as error:  # a server or the SDK failed: that is the reason to tell, not our failure
             if not self._is_lost:
                 self.problem = _reason(error)
             _log.debug("the connection to %s ended", self.server.name, exc_info=error)
@@ -193,7 +193,7 @@ class Link:
         self._attempted.set()
 
     async def _serve(self, client: Client) -> None:
-        """Until the connection is lost. A new list is for the runs that start after it."""
+        """Returns when the connection is lost. Runs that start after a new list use it."""
         import anyio
 
         while not self._is_lost:
@@ -218,7 +218,7 @@ class Link:
         self._news.set()
 
     def _note_loss(self, problem: str) -> None:
-        """From here on a call waits for the next connection, and does not try this one."""
+        """From now on calls wait for the next connection and do not try this one."""
         if not self._is_lost:
             self._is_lost, self.problem = True, problem
             self._attempted.clear()
@@ -248,7 +248,7 @@ class Link:
 
 
 def _reason(error: BaseException) -> str:
-    """The first thing that went wrong, in one line."""
+    """The first exception of a group, in one line."""
     first = error
     while isinstance(first, BaseExceptionGroup):
         first = cast("BaseExceptionGroup[BaseException]", first).exceptions[0]

@@ -1,7 +1,7 @@
-"""A server's tool list as the engine's tools. Pure: how a call is made comes from outside.
+"""Makes the engine's tools from a server's tool list. Pure: the caller passes in how to send a call.
 
-Nothing in the list is trusted: a tool that cannot be offered is left out with a warning, and never its
-neighbours. Definitions that have not changed keep their Tool, and with it what was compiled for it.
+Nothing in the list is trusted: a tool that cannot be offered is left out with a warning, and its neighbours
+stay. A definition that has not changed keeps its Tool, and with it what was compiled for it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MAX_SCHEMA_BYTES = 256 << 10
 _MAX_SCHEMA_DEPTH = 100
 _OPEN: Schema = {"type": "object"}
 
-# Sends one MCP request and gives the result as JSON.
+# Sends one MCP request and returns the result as JSON.
 Send = Callable[[str, dict[str, Any], CallContext], Awaitable[dict[str, Any]]]
 
 _METHOD_PARAMETERS: dict[str, Schema] = {
@@ -41,12 +41,12 @@ _METHOD_PARAMETERS: dict[str, Schema] = {
         "required": ["name"],
     },
 }
-# What a program gets of the answer; the rest is between the protocol's two ends.
+# The fields of the answer that a program gets; the others matter only to the protocol.
 _METHOD_RESULTS = frozenset(("resources", "contents", "prompts", "description", "messages", "nextCursor"))
 
 
 class Listing:
-    """The tools of one server, over all its lists."""
+    """Reads the tool lists of one server, one after the other."""
 
     def __init__(self, server: Server, send: Send) -> None:
         self._server = server
@@ -55,7 +55,7 @@ class Listing:
         self._methods = [self._method(name) for name in METHODS if not server.excludes(name)]
 
     def read(self, listed: Iterable[dict[str, Any]]) -> tuple[Tool, ...]:
-        """From the `tools` of a list result, as JSON."""
+        """`listed`: the `tools` of a list result, as JSON."""
         known: dict[str, tuple[bytes, Tool]] = {}
         for definition in listed:
             name = definition.get("name")
@@ -98,7 +98,7 @@ class Listing:
         )
 
     def _hints(self, annotations: object) -> ToolHints:
-        """What a server says about its own tools: good enough to repeat a call it calls idempotent."""
+        """Believes what a server says about its own tools: a call it calls idempotent may be repeated."""
         said = cast("dict[str, Any]", annotations) if isinstance(annotations, dict) else {}
         read_only = said.get("readOnlyHint") is True
         return ToolHints(
@@ -109,7 +109,7 @@ class Listing:
         )
 
     def _method(self, method: str) -> Tool:
-        """Resources and prompts are called like tools, through the same executor."""
+        """Programs call resources and prompts like tools, through the same executor."""
 
         async def run(arguments: dict[str, Any], context: CallContext) -> Any:
             found = await self._send(method, arguments, context)
@@ -123,10 +123,10 @@ class Listing:
 
 
 def decode_message(line: bytes) -> Any:
-    """A message of JSON-RPC. Raises ValueError or RecursionError.
+    """Decodes a JSON-RPC message. Raises ValueError or RecursionError.
 
-    The SDK gives up on a whole tool list for one schema of more than 200 levels; here what is below becomes
-    "anything", and its neighbours stay.
+    The SDK refuses a whole tool list for one schema of more than 200 levels; here the deeper levels become
+    "anything", and the neighbours stay.
     """
     message: Any = msgspec.json.decode(line)
     if b'"tools"' in line and isinstance(message, dict) and exceeds_depth(line, _MAX_SCHEMA_DEPTH):

@@ -1,7 +1,7 @@
-"""Requests to a connected server, in JSON. Whatever goes wrong with one is an McpError.
+"""Sends requests to a connected server, in JSON. A request that fails raises McpError.
 
-Tools are called through the SDK's session and not its `call_tool`: that one checks results against whatever
-schema the server sent, with Python's regular expressions, in the host. results.py checks them within bounds.
+Tools are called through the SDK's session and not its `call_tool`, which checks results against any schema
+the server sent, with Python's regular expressions, in the host. results.py checks them within bounds.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from codemode.mcp.results import McpError
 from codemode.tools import CallContext
 
-if TYPE_CHECKING:  # loaded by the first connection
+if TYPE_CHECKING:  # the first connection loads them
     from mcp import Client, types
     from pydantic import BaseModel
 
@@ -26,11 +26,11 @@ _ROUND_PAUSE_SECONDS = 0.1
 
 
 class ConnectionLost(McpError):
-    """The connection ended under the call, which may have taken effect. The next call finds a new one."""
+    """The connection ended during the call, which may have taken effect. The next call gets a new one."""
 
 
 async def list_tools(client: Client) -> list[dict[str, Any]]:
-    """All pages, as far as anybody could want them. Raises McpError."""
+    """All pages, up to the bounds above. Raises McpError."""
     found: list[dict[str, Any]] = []
     cursor: str | None = None
     if client.server_capabilities.tools is None:
@@ -46,7 +46,7 @@ async def list_tools(client: Client) -> list[dict[str, Any]]:
 
 
 def _definition(tool: types.Tool) -> dict[str, Any]:
-    """By hand: pydantic does not dump a schema of 200 levels, and would lose the whole list for it."""
+    """By hand: pydantic cannot dump a schema of 200 levels, and the whole list would be lost."""
     annotations = None if tool.annotations is None else tool.annotations.model_dump(by_alias=True)
     return {
         "name": tool.name,
@@ -61,7 +61,7 @@ def _definition(tool: types.Tool) -> dict[str, Any]:
 async def send(
     client: Client, method: str, params: dict[str, Any], context: CallContext, asking: CallAsking
 ) -> dict[str, Any]:
-    """The result as MCP has it. Raises McpError."""
+    """The result in MCP's own form. Raises McpError."""
     with _in_our_words():
         match method:
             case "tools/call":
@@ -80,7 +80,7 @@ async def send(
 async def _call_tool(
     client: Client, params: dict[str, Any], context: CallContext, asking: CallAsking
 ) -> dict[str, Any]:
-    """In rounds: since 2026 a server asks by its answer, and the call is sent again with what it needs."""
+    """Calls in rounds: since 2026 a server's answer may ask for input, and the call is sent again with it."""
     from mcp import types
 
     async def on_progress(progress: float, total: float | None, message: str | None) -> None:
@@ -112,14 +112,14 @@ async def _call_tool(
 
 @cache
 def _answer_type() -> type[BaseModel]:
-    """Takes any object as it is: the session has compared it with the protocol before, once is enough."""
+    """Accepts any object as it is: the session has already checked it against the protocol."""
     from pydantic import ConfigDict, create_model
 
     return create_model("Answer", __config__=ConfigDict(extra="allow"))
 
 
 class _in_our_words:
-    """The SDK's exceptions as ours. Cancellation passes through."""
+    """Turns the SDK's exceptions into ours. Cancellation passes through."""
 
     def __enter__(self) -> None:
         pass

@@ -1,7 +1,7 @@
-"""A server's answer as the value a program gets, or as the failure it can catch. Pure.
+"""Turns a server's answer into the value a program gets, or the failure it can catch. Pure.
 
-With a declared result type the program gets the structured content, and it is what was declared; without one,
-the answer as MCP has it.
+If the tool declares a result type, the program gets the structured content, checked against it; otherwise it
+gets the answer in MCP's own form.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from codemode.executor.unfolding import Unusable, unfold
 from codemode.tools import Schema, ToolError
 
-if TYPE_CHECKING:  # 30 ms of import, for hosts that may never call a tool
+if TYPE_CHECKING:  # takes 30 ms to import, and a host may never call a tool
     from jsonschema_rs import Validator
 
 _BACKTRACKING = 20_000
@@ -19,14 +19,14 @@ _MAX_PROBLEM = 300
 
 
 class McpError(ToolError):
-    """The server failed the call, in its own words, or could not be asked. Nothing else is affected."""
+    """The server refused the call, in its own words, or could not be asked. Nothing else is affected."""
 
     def __init__(self, message: str, data: Any = None) -> None:
         super().__init__(message, name="McpError", code="mcp_error", data=data)
 
 
 class ResultReader:
-    """Of one tool. The validator is made with the first result."""
+    """Reads the results of one tool. Compiles the validator at the first result."""
 
     def __init__(self, tool: str, declared: Schema | None) -> None:
         self._tool = tool
@@ -60,7 +60,7 @@ class ResultReader:
 
 
 def text_of(result: dict[str, Any]) -> str:
-    """The text parts of a result, one below the other."""
+    """The text parts of a result, joined by line ends."""
     content: Any = result.get("content")
     blocks = cast("list[dict[str, Any]]", content) if isinstance(content, list) else []
     return "\n".join(
@@ -69,7 +69,7 @@ def text_of(result: dict[str, Any]) -> str:
 
 
 def _compile(schema: Schema) -> Validator | None:
-    """Unfolded to a bounded tree first, as the schemas of arguments are: a server may declare anything."""
+    """Unfolds the schema to a bounded tree first, as for arguments: a server may declare anything."""
     from jsonschema_rs import FancyRegexOptions, validator_for
 
     try:

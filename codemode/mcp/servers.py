@@ -1,7 +1,7 @@
-"""The `mcpServers` object that MCP hosts share, read and checked: from Python, or from a file, maybe another
-host's. Pure but for reading that file.
+"""Reads and checks the `mcpServers` object that MCP hosts share, from Python or a file, even another host's.
 
-Keys that only other hosts know are ignored with a warning; one that looks like a slip of ours is refused.
+Pure but for reading that file. Keys that only other hosts know are ignored with a warning; a key that looks
+like a misspelling of ours is refused.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 @dataclass(frozen=True, slots=True)
 class Stdio:
-    """A child process. It gets a few harmless variables of ours and those named in `env`, nothing else."""
+    """A child process. Its environment has a few harmless variables of ours and `env`, nothing else."""
 
     command: str
     args: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class Server:
     is_eager: bool = True
 
     def offers(self, tool: str) -> bool:
-        """Whether a tool of this name is one the user wants. Exclusion wins."""
+        """Whether the user wants a tool of this name. Exclusion wins."""
         return _matches(tool, self.allow) and not self.excludes(tool)
 
     def excludes(self, name: str) -> bool:
@@ -70,7 +70,7 @@ class Server:
 
 
 def read_servers(given: object) -> tuple[Server, ...]:
-    """From the object with `mcpServers` in it, or the path of a file with one. Raises ConfigError."""
+    """`given` is an object with `mcpServers`, or the path of a file with one. Raises ConfigError."""
     if given is None:
         return ()
     where = "mcp"
@@ -86,7 +86,7 @@ def read_servers(given: object) -> tuple[Server, ...]:
 
 
 def _section(where: str, document: Mapping[str, object]) -> Mapping[str, object]:
-    """A host's own file has other sections too; they are not ours to judge."""
+    """Finds `mcpServers` in the document. Other sections of a host's own file are not checked."""
     inner = document.get("mcp")
     holder = document
     if "mcpServers" not in document and isinstance(inner, Mapping):
@@ -178,14 +178,14 @@ def _pairs(key: str, value: object) -> dict[str, str]:
 
 
 def _string(key: str, value: object) -> str:
-    """May be empty; the value of a secret is never quoted."""
+    """May be empty. Errors do not quote the value: it may be a secret."""
     if not isinstance(value, str) or "\0" in value:
         raise ConfigError(key, "must be a string.")
     return _expand(key, value)
 
 
 def _expand(key: str, text: str) -> str:
-    """`${NAME}`, `${env:NAME}` and `${NAME:-otherwise}`, as other hosts have them in their files."""
+    """Expands `${NAME}`, `${env:NAME}` and `${NAME:-otherwise}`, which other hosts use in their files."""
 
     def variable(found: re.Match[str]) -> str:
         name: str = found.group(1)
@@ -203,5 +203,5 @@ def _matches(name: str, patterns: tuple[str, ...]) -> bool:
 
 
 def _pattern(pattern: str) -> re.Pattern[str]:
-    """`*` stands for anything; case does not matter. re keeps the compiled ones."""
+    """`*` stands for anything; case does not matter. `re` caches the compiled patterns."""
     return re.compile(".*".join(map(re.escape, pattern.split("*"))), re.IGNORECASE | re.DOTALL)

@@ -1,7 +1,7 @@
-"""The bytes between the engine and an MCP server: a child process, or streamable HTTP.
+"""Carries messages between the engine and an MCP server: a child process, or streamable HTTP.
 
-Both bound what a server can make the host hold: the SDK's own stdio transport reads a line of any length. A
-child gets a process group of its own, and nothing of it is left when the transport is closed.
+Both bound how much a server can make the host hold; the SDK's own stdio transport reads a line of any length.
+A child gets its own process group, and nothing of it is left when the transport is closed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Self
 from codemode.mcp.listing import decode_message
 from codemode.mcp.servers import Http, Stdio
 
-if TYPE_CHECKING:  # the SDK takes half a second to load; engines without MCP never do
+if TYPE_CHECKING:  # the SDK takes half a second to load; engines without MCP never load it
     import httpx2
     from mcp.client._transport import TransportStreams
     from mcp.shared.message import SessionMessage
@@ -37,7 +37,7 @@ OnEnd = Callable[[str], None]
 
 @asynccontextmanager
 async def open_stdio(name: str, stdio: Stdio, on_end: OnEnd) -> AsyncGenerator[TransportStreams]:
-    """Starts the server; `on_end` hears why it can no longer be talked to. Raises OSError."""
+    """Starts the server; calls `on_end` with the reason when its output ends. Raises OSError."""
     import anyio
 
     process = await asyncio.create_subprocess_exec(
@@ -64,7 +64,7 @@ async def open_stdio(name: str, stdio: Stdio, on_end: OnEnd) -> AsyncGenerator[T
 
 
 class Stream:
-    """The SDK enters and leaves its ends of a connection; ours are closed with the process."""
+    """The SDK enters and leaves its ends of a connection as contexts; ours close with the process."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -82,7 +82,7 @@ class Stream:
 
 
 class Readable(Stream):
-    """One that gives messages, each by `receive`, which raises anyio.EndOfStream after the last."""
+    """A stream of messages. `receive` returns one and raises anyio.EndOfStream after the last."""
 
     async def receive(self) -> SessionMessage | Exception:
         raise NotImplementedError
@@ -100,10 +100,10 @@ class Readable(Stream):
 
 
 class Output(Readable):
-    """The server's messages, read by whoever iterates: no task and no queue in between."""
+    """The server's messages. The task that iterates reads them: no other task and no queue in between."""
 
     def __init__(self, name: str, process: asyncio.subprocess.Process, on_end: OnEnd) -> None:
-        self.is_closed = False  # by us: its end is no news any more
+        self.is_closed = False  # closed by us: then its end is not reported
         self._name = name
         self._process = process
         self._on_end = on_end
@@ -120,7 +120,7 @@ class Output(Readable):
                 raise anyio.EndOfStream
             try:
                 message = jsonrpc_message_adapter.validate_python(decode_message(line), by_name=False)
-            except (ValueError, RecursionError):  # servers print all sorts of things; a line harms nobody
+            except (ValueError, RecursionError):  # servers print other lines too, which do no harm
                 _log.debug("%s wrote a line that is no message: %.200r", self._name, line)
                 continue
             return SessionMessage(message)
@@ -145,13 +145,13 @@ class Output(Readable):
 
 
 class Input(Stream):
-    """Messages to the server, written by whoever sends."""
+    """Messages to the server. The task that sends writes them itself."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
 
     async def send(self, item: SessionMessage, /) -> None:
-        """A server that does not read any more is noticed by its output, or by the time-out of the call."""
+        """Reports no failure: if the server stopped reading, its output ends or the call times out."""
         assert self._process.stdin is not None
         text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
         self._process.stdin.write(text.encode() + b"\n")
@@ -165,7 +165,7 @@ async def _drain(name: str, process: asyncio.subprocess.Process) -> None:
 
 
 async def _stop(process: asyncio.subprocess.Process) -> None:
-    """As MCP has it: close its input, then ask, then insist; its children go with it."""
+    """Stops it as MCP says: closes its input, then SIGTERM, then SIGKILL. Its children end with it."""
     assert process.stdin is not None
     process.stdin.close()
     for step in (signal.SIGTERM, signal.SIGKILL):
@@ -174,13 +174,13 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
         _signal_group(process, step)
     await _exits(process)
     _signal_group(process, signal.SIGKILL)
-    transport = getattr(process, "_transport", None)  # somebody who left the group may hold the pipes open
+    transport = getattr(process, "_transport", None)  # a child that left the group may hold the pipes open
     if transport is not None:
         transport.close()
 
 
 async def _exits(process: asyncio.subprocess.Process) -> bool:
-    """Within the grace. `process.wait` would also wait for everybody who holds its pipes."""
+    """Whether it exits within the grace. `process.wait` would also wait for all that hold its pipes."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + _GRACE_SECONDS
     while process.returncode is None and loop.time() < deadline:  # noqa: ASYNC110 - there is no event for it
@@ -201,12 +201,12 @@ async def open_http(http: Http, on_end: OnEnd) -> AsyncGenerator[TransportStream
     async def look(response: httpx2.Response) -> None:
         if response.status_code == 404 and "mcp-session-id" in response.request.headers:
             on_end("it does not know this session any more")
-        # Event streams have the SDK's limit, per event; a plain answer would have none.
+        # The SDK limits event streams, per event, but not a plain answer.
         if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
             assert isinstance(response.stream, httpx2.AsyncByteStream)
             response.stream = _bounded(response.stream)
 
-    # no limit on reading: a call's own time-out ends it, and an idle stream of notifications is no fault
+    # no limit on reading: a call has its own time-out, and a stream of notifications may be idle
     timeout = httpx2.Timeout(_HTTP_SECONDS, read=None)
     async with (
         httpx2.AsyncClient(

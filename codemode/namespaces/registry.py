@@ -1,7 +1,7 @@
-"""Namespaces: small domain APIs that trusted integrations put before their own tools.
+"""Namespaces: small domain APIs that trusted integrations put in front of their own tools.
 
-Registered under a plugin's id, and visible in a run only if all the tools it needs are in that run's catalog
-and are that plugin's own: a tool of the same name from a server or another plugin does not count.
+A namespace is registered under a plugin's id. A run sees it only if its catalog has all tools that the
+namespace needs, from that plugin: a tool of the same name from a server or another plugin does not count.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from codemode.config.rules import shown
 from codemode.failures.available import GLOBALS
 from codemode.nearest import did_you_mean
 
-if TYPE_CHECKING:  # for hosts that describe exec
+if TYPE_CHECKING:  # imported only when a host asks for the description of exec
     from codemode.surface.description import NamespaceText
 
 _LANGUAGE = """
@@ -39,7 +39,7 @@ _FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class NamespaceContext:
-    """What `create_scope` may know of the run."""
+    """What the engine tells `create_scope` about the run."""
 
     agent_id: str
     session_id: str
@@ -51,7 +51,7 @@ class NamespaceContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Namespace:
-    """Checked when it is registered."""
+    """A domain API of one plugin. `register` checks it."""
 
     id: str
     global_name: str
@@ -74,13 +74,13 @@ class Registered:
 
 
 class NamespaceRegistry:
-    """Of one engine. Changes hold for runs that start after them."""
+    """Holds the namespaces; one per engine. A change applies to runs that start after it."""
 
     def __init__(self) -> None:
         self._by_id: dict[str, Registered] = {}
 
     def register(self, plugin_id: str, given: Namespace | Mapping[str, Any]) -> None:
-        """A Namespace, or the object with camelCase keys; its plugin may replace it. Raises ConfigError."""
+        """A Namespace, or an object with camelCase keys. A plugin may replace its own. Raises ConfigError."""
         if not plugin_id or ":" in plugin_id:
             raise ConfigError("namespace", "a plugin id is not empty and has no colon.")
         namespace = given if isinstance(given, Namespace) else _read(given)
@@ -97,19 +97,19 @@ class NamespaceRegistry:
         self._by_id[namespace.id] = Registered(plugin_id, namespace)
 
     def clear(self, plugin_id: str) -> int:
-        """Removes what this plugin registered; how many there were."""
+        """Removes the namespaces of this plugin and returns how many there were."""
         gone = [key for key, found in self._by_id.items() if found.plugin_id == plugin_id]
         for key in gone:
             del self._by_id[key]
         return len(gone)
 
     def visible(self, catalog: Catalog) -> tuple[Registered, ...]:
-        """In the order of their global names."""
+        """The namespaces that a run with this catalog sees, in the order of their global names."""
         found = [own for own in self._by_id.values() if own.is_visible(catalog)]
         return tuple(sorted(found, key=lambda own: own.namespace.global_name))
 
     def texts(self, catalog: Catalog) -> tuple[NamespaceText, ...]:
-        """For the description of exec: only what is visible is spoken of."""
+        """For the description of exec, which mentions only visible namespaces."""
         from codemode.surface.description import NamespaceText
 
         found = [own.namespace for own in self.visible(catalog)]
@@ -133,7 +133,7 @@ def _read(given: object) -> Namespace:
 
 
 def _check(namespace: Namespace) -> None:
-    """The types too: a registration may come from code that nobody type-checked."""
+    """Checks the types too: the registering code may not have been type-checked."""
     where = f"namespace.{str(namespace.id)[:80]}"
     words = (namespace.id, namespace.global_name, namespace.description, namespace.prompt)
     if not all(isinstance(cast("object", word), str) for word in words) or not namespace.id:

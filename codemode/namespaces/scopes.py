@@ -1,7 +1,7 @@
-"""What `create_scope` gave back, as the guest gets it: checked, plain, with each function a known call.
+"""Turns what `create_scope` returned into what the guest gets: plain data, with each function a known call.
 
-A program can only name a call that is in this table; which tool it means and how its arguments are mapped
-stays on the host. The same scope made again, after a restart, has the same names, so that a suspended call
+A program can only name calls that are in this table; the host keeps which tool a call means and how its
+arguments are mapped. The same scope made again after a restart has the same names, so that a suspended call
 finds its tool and its mapper.
 """
 
@@ -21,7 +21,7 @@ _SEPARATOR = "."
 _FORBIDDEN = frozenset(("__proto__", "constructor", "prototype", ""))
 _MAX_NODES = 20_000
 _DEEPEST = 64
-_EXACT = 1 << 53  # larger whole numbers would not survive as JavaScript numbers
+_EXACT = 1 << 53  # JavaScript numbers do not hold larger integers exactly
 
 Mapper = Callable[[list[Any]], Any]
 
@@ -37,14 +37,14 @@ class ScopeRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NamespaceTool:
-    """A function of a namespace. The mapper makes the tool's input of the list of arguments."""
+    """A function of a namespace. The mapper turns the list of arguments into the tool's input."""
 
     tool_name: str
     input_mapper: Mapper | None = None
 
 
 def namespace_tool(tool_name: str, input_mapper: Mapper | None = None) -> NamespaceTool:
-    """Without a mapper the tool gets the first argument, or {}."""
+    """Marks a function of a namespace. Without a mapper the tool gets the first argument, or {}."""
     return NamespaceTool(tool_name, input_mapper)
 
 
@@ -59,12 +59,12 @@ class NamespaceScopes:
         self.json = msgspec.json.encode(trees)
 
     def tool_id(self, target: str) -> str | None:
-        """The catalog id behind a name in a namespace; None for what is in none of them."""
+        """The catalog id behind a name in a namespace; None if no namespace has the name."""
         found = self._calls.get(target)
         return None if found is None else found[0]
 
     def resolve(self, target: str, arguments: list[Any]) -> tuple[str, Any] | CallFailed:
-        """The tool's id and its input."""
+        """The tool's id and its input, or why the call fails."""
         found = self._calls.get(target)
         if found is None:
             return CallFailed(
@@ -75,7 +75,7 @@ class NamespaceScopes:
             return tool_id, (arguments[0] if arguments else {})
         try:
             return tool_id, mapper(arguments)
-        except Exception as problem:  # the integration's own code, about arguments that a program chose
+        except Exception as problem:  # the integration's own code met arguments that a program chose
             told = f"{target}: these arguments cannot be used: {type(problem).__name__}"
             return CallFailed("invalid_arguments", "InvalidArguments", told)
 
@@ -97,7 +97,7 @@ class _Serialiser:
         self._nodes = 0
 
     def of(self, value: object, path: tuple[str, ...], above: tuple[int, ...]) -> dict[str, Any]:
-        """`above` are the objects that contain this one: meeting one of them again is a cycle."""
+        """`above` are the objects that contain this one; meeting one of them again is a cycle."""
         self._nodes += 1
         if self._nodes > _MAX_NODES or len(path) > _DEEPEST:
             raise self._refused(path, f"more than {_MAX_NODES} parts, or {_DEEPEST} levels")
@@ -140,7 +140,7 @@ class _Serialiser:
 
 
 def _plain(value: object) -> Any:
-    """JSON, or the nearest thing to it."""
+    """The value as JSON, or the nearest thing to it."""
     match value:
         case None | bool() | str():
             return value
@@ -155,5 +155,5 @@ def _plain(value: object) -> Any:
         case _:
             try:
                 return msgspec.to_builtins(value, str_keys=True)
-            except Exception:  # an object of any class, with whatever it does when it is looked at
+            except Exception:  # an object of any class, whose attributes may raise anything
                 return f"[{type(value).__name__}]"

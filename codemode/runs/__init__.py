@@ -1,1 +1,1 @@
-"""The life of a run: its phases and legs, the host work it waits for, where it is kept while it waits."""
+"""The life of a run: its phases and legs, the host work it waits for, and where it is kept meanwhile."""

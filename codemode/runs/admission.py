@@ -1,4 +1,4 @@
-"""Before a program runs: which tools it gets under the policy, and what the host's rules say about it."""
+"""Decides before a program runs which tools it gets under the policy, and asks the host's rules about it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from codemode.runs.recorder import Recorder
 from codemode.runs.run import Run
 from codemode.tools import Tool
 
-if TYPE_CHECKING:  # loaded by the first registration
+if TYPE_CHECKING:  # the first registration loads them
     from codemode.namespaces import NamespaceRegistry
     from codemode.surface import NamespaceText
 
@@ -35,7 +35,7 @@ _MAX_ENVIRONMENTS = 64
 
 
 class Outer(NamedTuple):
-    """What the model called to have a program run; `kind` tells it from a shell of that name."""
+    """The tool that the model called to run a program; `kind` tells it from a shell of that name."""
 
     tool: str
     kind: str
@@ -69,10 +69,10 @@ class Admission:
         self._gates = Gates()
         self._environments: dict[tuple[str, str | None, str | None], Environment] = {}
         self._environments_version = 0
-        Catalog(tools)  # two tools under one id are said now, not at the first run
+        Catalog(tools)  # raises now, not at the first run, if two tools have one id
 
     async def prepare(self) -> None:
-        """Before `environment`: servers that are connected late are connected now."""
+        """Call before `environment`: connects the lazy MCP servers."""
         if self._mcp.has_servers:
             await self._mcp.prepare()
 
@@ -84,8 +84,8 @@ class Admission:
         model: str | None,
         allow: tuple[str, ...] | None = None,
     ) -> Environment:
-        """The catalog under the policy. Kept ones are made of the engine's own tools, which never change,
-        and of the servers' tools, until those change."""
+        """The catalog under the policy. Environments of the engine's own and the servers' tools are cached
+        until the servers' tools change; the engine's own never do."""
         if self._mcp.version != self._environments_version:
             self._environments.clear()
             self._environments_version = self._mcp.version
@@ -107,7 +107,7 @@ class Admission:
         model: str | None,
         allow: tuple[str, ...] | None,
     ) -> Resolution:
-        """What is left of all tools under the policy, and under the run's own allowlist if it has one."""
+        """The tools that the policy leaves, and the run's own allowlist if it has one."""
         tools = (*self._tools, *self._mcp.tools, *own)
         resolved = self._policy.resolve(tools, agent=agent, provider=provider, model=model)
         return resolved if allow is None else narrow(resolved, allow)
@@ -115,7 +115,7 @@ class Admission:
     def executor(
         self, catalog: Catalog, explain_unknown: Callable[[str], CallFailed] | None = None
     ) -> Executor:
-        """An executor over these tools, under the host's hooks, approvals, audit and limits."""
+        """An executor for these tools, under the host's hooks, approvals, audit and limits."""
         recorder = self._recorder
         return Executor(
             catalog,
@@ -147,7 +147,7 @@ class Admission:
         return () if self._namespaces is None else self._namespaces.texts(catalog)
 
     def resolve_again(self, run: Run) -> None:
-        """A run that a dead engine left gets the tools it had, as far as the policy of today allows them."""
+        """Gives a run that a dead engine left the tools it had, as far as today's policy allows them."""
         origin = run.origin
         run.set_environment(
             self.environment(origin.tools, run.scope.agent, origin.provider, origin.model, origin.allow)
@@ -177,9 +177,9 @@ class Admission:
     async def ask_hooks(
         self, run: Run, program: ExecInput, outer: Outer = EXEC, config: CodeModeConfig | None = None
     ) -> ExecInput:
-        """The host's rules about exec itself, which they can tell by its kind from a shell of that name.
+        """Asks the host's rules about exec itself; its kind tells it from a shell of that name.
 
-        Raises InputRefused where one blocks it; nobody can be asked for an approval at this point.
+        Raises InputRefused if a rule blocks it or wants an approval, which no one can give at this point.
         """
         if not self._hooks.rules:
             return program
@@ -200,7 +200,7 @@ class Admission:
     async def tell_hooks(
         self, run: Run, program: ExecInput, result: CodeModeResult, outer: Outer = EXEC
     ) -> CodeModeResult:
-        """What became of exec, for hooks that look on; the result is theirs to read, not to change."""
+        """Tells hooks that look on how exec ended; they cannot change the result."""
         if self._hooks.looks_on:
             arguments = {"code": program.program, "language": program.language}
             answered = CallOk(result.to_json().encode())

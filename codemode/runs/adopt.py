@@ -1,8 +1,8 @@
-"""Opening a stored run, and taking over what a dead engine left.
+"""Opens stored runs, and takes over runs that a dead engine left.
 
-Opening claims the snapshot, so that nobody else resumes it. Taking over settles what the run waited for, by
-the rules of the contract: calls that were in flight end as interrupted, or run again if their tool is
-idempotent; timers go on, approvals are still asked for.
+Opening claims the snapshot, so that no other engine resumes it. Taking over settles what the run waited for,
+by the rules of the contract: calls that were in flight end as interrupted, or run again if their tool is
+idempotent; timers go on, and approvals are still open.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _HELD = "This run belongs to another engine that is still running; ask that one.
 
 
 class Adopter:
-    """Opens the stored runs of one engine, its own and those that others left."""
+    """Opens stored runs, the engine's own and those that others left; one per engine."""
 
     def __init__(self, services: Services, admission: Admission) -> None:
         self._services = services
@@ -52,23 +52,23 @@ class Adopter:
     # ---- opening -------------------------------------------------------------------------------------------
 
     async def open(self, run: Run) -> ClaimedRun | Failed:
-        """Claims the snapshot, so that nobody else resumes it, and opens it."""
+        """Claims the snapshot, so that no other engine resumes it, and opens it."""
         build_id = self._services.supervisor.build_id
-        if not build_id:  # then nothing here can tell whether it fits
+        if not build_id:  # without it nothing tells whether the snapshot fits
             return failed("runtime_unavailable", "No worker has started, so the run cannot be restored here.")
         saved_by: Owner | None = None
         try:
             if run.claim is not None:
                 await self._stored.release(run.claim)
                 run.take_claim()
-            if run.is_adoptable:  # else it is ours, and nobody takes it from an engine that lives
+            if run.is_adoptable:  # else it is ours, and no engine takes it from one that lives
                 meta = await self._stored.find(run.id)
                 if not isinstance(meta, RunMeta):
                     return await self._gone(run, _lost(run) if meta is None else ended(meta.ending))
                 if self._stored.is_held(meta):
                     run.let_go()
                     return failed("invalid_input", _HELD)
-                saved_by = meta.saved_by  # so that of two who take it over one is too late
+                saved_by = meta.saved_by  # so that only one of two engines takes it over
             opened = await self._stored.claim(build_id, run.id, run.scope, saved_by=saved_by)
         except EnvelopeRefused as error:
             return await self._refused(run, error)
@@ -80,7 +80,7 @@ class Adopter:
         if refused.why == "busy":
             run.let_go()
             return failed("invalid_input", "This run is being resumed already; wait for that result.")
-        if refused.why == "expired":  # told once, it stays so, whatever the clock does next
+        if refused.why == "expired":  # recorded, so that it stays expired even if the clock is set back
             await self._remember(run)
             with contextlib.suppress(StoreUnavailable):
                 await self._stored.end(run.id, leave="expired")
@@ -100,7 +100,7 @@ class Adopter:
                 return await self._gone(run, failed("snapshot_restore_failed", text))
 
     async def _remember(self, run: Run) -> None:
-        """What a run has done that cannot be opened; one that was suspended here has that at hand."""
+        """Reads the trace of a run that cannot be opened; a run that was suspended here still has it."""
         if run.trace.look(()) is None:
             with contextlib.suppress(StoreUnavailable):
                 memory = await self._stored.peek(run.id, run.scope)
@@ -119,9 +119,9 @@ class Adopter:
     # ---- taking over ---------------------------------------------------------------------------------------
 
     async def adopt(self, run: Run) -> Failed | None:
-        """Takes over what a dead engine left, without going on with it: somebody wants to decide first."""
+        """Takes over a run that a dead engine left and suspends it again, for a caller that will decide."""
         lock = run.adoption
-        if lock is None:  # somebody was quicker
+        if lock is None:  # another caller was quicker
             return None
         async with lock:
             if not run.is_unopened:
@@ -130,8 +130,8 @@ class Adopter:
             return opened if isinstance(opened, Failed) else await self.keep(run, opened)
 
     async def take_over(self, run: Run) -> ClaimedRun | Failed | None:
-        """The same for a caller who goes on with it. None if somebody who had to decide was quicker: then it
-        is ours, and suspended."""
+        """The same for a caller that resumes it. None if a caller that decides was quicker: the run is then
+        ours, and suspended."""
         lock = run.adoption
         if lock is None:
             return None
@@ -148,7 +148,7 @@ class Adopter:
             self._admission.resolve_again(run)
             _require_tools(run, memory)
         except (InputRefused, ConfigError) as refused:
-            run.let_go()  # it stays as it is, for an engine that has what it needs
+            run.let_go()  # it stays as it is, for an engine that has its tools
             await self._stored.release(opened.claim)
             code = refused.code if isinstance(refused, InputRefused) else "invalid_config"
             return failed(code, str(refused))
@@ -171,7 +171,7 @@ class Adopter:
         if work.method == "timer":
             self._work.arm_timer(run, work)
         elif work.method == "yield":
-            pass  # settled when the caller waits
+            pass  # `wait` settles it
         elif work.approval is not None:
             if decision is not None:
                 self._continue_decided(run, work, msgspec.json.decode(decision, type=Decision))
@@ -181,7 +181,7 @@ class Adopter:
             self._work.interrupt(run, work)
 
     def _continue_decided(self, run: Run, work: Work, decision: Decision) -> None:
-        """An approved call may have run before the engine died: only an idempotent one runs again."""
+        """An approved call may have run before the engine died, so only an idempotent one runs again."""
         approval = work.take_approval()
         if approval is not None and (work.idempotent or not decision.approved):
             self._work.decide(run, work, approval, decision)
@@ -189,9 +189,9 @@ class Adopter:
             self._work.interrupt(run, work)
 
     async def keep(self, run: Run, opened: ClaimedRun) -> Failed | None:
-        """Saves what was taken over as ours; until now its snapshot says that nobody living has it.
+        """Saves a run that was taken over as ours; until then its snapshot names an engine that is gone.
 
-        Where that fails the run stays in the store as it was, to be taken over once more.
+        If that fails the run stays in the store as it was, and can be taken over again.
         """
         state = run.freeze()
         ttl_ms = max(1, opened.expires_at_ms - clock.wall_ms())
@@ -209,7 +209,7 @@ class Adopter:
                 return failed("aborted", "The run was cancelled by another engine.")
             code = "snapshot_limit_exceeded" if isinstance(error, StoreFull) else "internal_error"
             return failed(code, f"The run could not be stored: {error}")
-        run.stored(0, expires_ms)  # nothing was taken anew: no snapshot is counted for it
+        run.stored(0, expires_ms)  # 0: the guest was not captured again, so no snapshot is counted
         return None
 
 
@@ -227,7 +227,7 @@ def _require_tools(run: Run, memory: Memory) -> None:
 
 
 def _lost(run: Run) -> Failed:
-    """A run that is not in the store: one of ours expired long ago, another's was finished there just now."""
+    """For a run that is not in the store: ours expired long ago; another engine's has just ended there."""
     return failed("invalid_input", str(unknown_run())) if run.is_adoptable else ended("expired")
 
 

@@ -1,7 +1,7 @@
-"""Approvals that are given or refused from outside, also of runs that a dead engine left.
+"""Carries out approvals and refusals from outside, also for runs that a dead engine left.
 
-A decision once begun is carried out, whatever becomes of the caller: half a decision would lose its call. And
-it is carried out once: it is recorded before anything is done, and what cannot be recorded is not done.
+A decision once begun is carried out even if its caller is cancelled: half a decision would lose its call. And
+it is carried out once: it is recorded first, and a decision that cannot be recorded is not carried out.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Approvals:
     async def decide(
         self, run_id: str, approval_id: str, decision: Decision, caller: tuple[str, str, str]
     ) -> bool:
-        """False if nothing of the caller (agent, session, agent run) asks for this approval, or no more."""
+        """False if no call of this caller (agent, session, agent run) asks for this approval now."""
         try:
             scope, known_id = read_scope(*caller, "-"), read_wait(run_id)
         except InputRefused:
@@ -52,7 +52,7 @@ class Approvals:
         return run is not None and run.in_flight.asking(approval_id) is not None
 
     async def settle(self) -> None:
-        """Returns when none is under way; for an engine that is being closed."""
+        """Returns when no decision is under way; a closing engine waits for that."""
         while self._under_way:
             await asyncio.wait(self._under_way)
 
@@ -71,8 +71,8 @@ class Approvals:
         return False if work is None else await self._carry_out(run, work, decision)
 
     async def _carry_out(self, run: Run, work: Work, decision: Decision) -> bool:
-        """Recorded first: an engine that dies then does not ask again, nor does it repeat what may have been
-        done already. Where it cannot be, the run is not in the store any more: another engine ended it."""
+        """Records the decision first, so that after a crash no engine asks again or repeats what may have
+        been done. If the store refuses the record, another engine has ended the run."""
         approval = work.take_approval()
         if approval is None:
             return False
@@ -84,7 +84,7 @@ class Approvals:
                 is_recorded = await self._stored.record(run.id, recorded)
             finally:
                 if not is_recorded:
-                    work.ask(approval)  # nobody has decided it
+                    work.ask(approval)  # it is undecided again
             if not is_recorded:
                 return False
         if work.id not in run.in_flight.pending:

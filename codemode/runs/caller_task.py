@@ -1,8 +1,8 @@
-"""A leg runs in the task of whoever asked for it: a task of its own would cost two turns of the event loop.
+"""The task that leads a leg. For exec it is the caller's: a task of its own would cost two turns of the loop.
 
-So others end it by cancelling that task, and take the cancellation back when the leg is over, as
-`asyncio.timeout` does. Whoever really cancels it may do so again and again: anyio does, at each await, until
-the task has ended. What has to be tidied up is therefore done by a task of its own.
+So other tasks end a leg by cancelling that task, and take the cancellation back when the leg is over, as
+`asyncio.timeout` does. A real cancellation may come again and again: anyio cancels at each await until the
+task has ended. Clean-up is therefore done in a task of its own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class CallerTask:
-    """The task that leads one leg. `begin` and `end` must be called there."""
+    """The task that leads one leg. Call `begin` and `end` in that task."""
 
     def __init__(self, task: asyncio.Task[Any]) -> None:
         self._task = task
@@ -21,17 +21,17 @@ class CallerTask:
         self._cancelled_before = task.cancelling()
         self._is_stopped = False
         self._over: asyncio.Event | None = None
-        self.keeps = False  # it is cancelled, and the run stays as it was
-        self.is_alone = False  # its caller is gone: it need not wait for news
+        self.keeps = False  # the task is cancelled, but the run stays as it was
+        self.is_alone = False  # the caller is gone, so the task need not wait for news
 
     @property
     def is_only_stopped(self) -> bool:
-        """Nobody but `stop` has cancelled the task, so it goes on after the leg."""
+        """Only `stop` has cancelled the task, so the task goes on after the leg."""
         return self._is_stopped and self._task.cancelling() <= self._cancelled_before + 1
 
     async def stop(self) -> None:
-        """For others: cancels the leg, once, and returns when it is over."""
-        # one turn at most: a task that is cancelled before its first could not tidy up
+        """Other tasks call this: cancels the leg, once, and returns when it is over."""
+        # one turn at most: a task that is cancelled before its first turn could not clean up
         while not self._has_begun:  # noqa: ASYNC110 - an event would outlive its use
             await asyncio.sleep(0)
         if self._over is None:
@@ -56,7 +56,7 @@ class CallerTask:
 
 
 async def finish_despite_cancel(work: Awaitable[object]) -> bool:
-    """Returns when the work is done, however often the caller is cancelled; whether it was."""
+    """Returns when the work is done, however often the caller is cancelled; True if it was cancelled."""
     task = asyncio.ensure_future(work)
     was_cancelled = False
     while not task.done():

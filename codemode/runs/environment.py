@@ -1,7 +1,7 @@
-"""What one run's program can see and call: its catalog, as the guest asks for it piece by piece.
+"""What one run's program can see and call: its catalog, which the guest asks for piece by piece.
 
-Immutable; runs with the same tools under the same policy share one. Small catalogs travel with the program, a
-large one stays here and is asked over the worker's socket only for what a program names.
+Immutable; runs with the same tools under the same policy share one. A small catalog travels with the program;
+a large one stays here, and the worker asks over its socket only for what a program names.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from codemode.contract.telemetry import CatalogFacts, estimate_tokens_saved
 from codemode.executor import Executor
 from codemode.failures import Available
 
-if TYPE_CHECKING:  # loaded by engines that have such things
+if TYPE_CHECKING:  # only engines with MCP servers or namespaces load them
     from codemode.mcp.library import Library
     from codemode.namespaces import NamespaceScopes
 
 _INLINE_BYTES = 16 << 10
 _INLINE_TOOLS = 64
-# Of exec and wait with a full quick index, rather than the very text of a run: that takes longer than a run.
+# The size of exec and wait with a full quick index. Making the real text of a run takes longer than the run.
 _SHOWN_CHARS = 5_200
 _encode = msgspec.json.encode
 
 
 class Environment:
-    """Answers the guest's look-ups; see runtime/README.md for their kinds."""
+    """Answers the guest's look-ups; runtime/README.md lists their kinds."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Environment:
         mcp: Library | None = None,
         scopes: NamespaceScopes | None = None,
     ) -> None:
-        """With `scopes`, the namespaces of one run, it is that run's own."""
+        """`scopes` are the namespaces of one run; with them the environment is that run's own."""
         self.catalog = catalog
         self.executor = executor
         self.mcp = mcp
@@ -55,7 +55,7 @@ class Environment:
 
     @cached_property
     def _offer(self) -> wire.Offer:
-        """What travels with a run: everything, or little and the worker asks. MCP is always asked for."""
+        """What travels with a run: everything, or nothing if that is too large. The worker asks for MCP."""
         has_namespaces = self.scopes is not None
         if len(self.catalog) > _INLINE_TOOLS:
             return wire.Offer(has_namespaces, complete=False)
@@ -106,7 +106,7 @@ class Environment:
 
     @cached_property
     def tokens_saved(self) -> int:
-        """Of every request in which the model sees exec and wait instead of these tools: an estimate."""
+        """An estimate for each request in which the model sees exec and wait instead of these tools."""
         return estimate_tokens_saved(sum(tool.chars for tool in self.catalog.tools), _SHOWN_CHARS)
 
     @cached_property

@@ -1,7 +1,7 @@
-"""Hands events to listeners. The engine publishes and goes on: a listener that is too slow loses its oldest
+"""Hands events to listeners. The engine publishes and goes on; a listener that is too slow loses its oldest
 events, and can see how many.
 
-The hub starts no task and holds listeners weakly: an iterator that nobody holds any more is gone by itself.
+The hub starts no task and holds listeners weakly: an iterator that its reader drops is gone by itself.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class Subscription:
         return self._events.popleft()
 
     def close(self) -> None:
-        """Events that are there already can still be read."""
+        """Ends the iteration after the events that have arrived."""
         self._is_closed = True
         self._wake()
 
     def put(self, event: Event) -> None:
-        """For the hub."""
+        """The hub calls this for every event."""
         if self._is_closed or self.run_id not in (None, event.run_id):
             return
         if len(self._events) == self._capacity:
@@ -64,17 +64,17 @@ class Subscription:
 
 
 class EventHub:
-    """To be used from the engine's event loop only."""
+    """Passes events to subscriptions; one per engine. Use it in the engine's event loop only."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
         self._capacity = capacity
         self.listeners: WeakSet[Subscription] = (
             WeakSet()
-        )  # making an event is only worth it if there are some
+        )  # the recorder makes an event only if there are listeners
         self._is_closed = False
 
     def subscribe(self, run_id: str | None = None) -> Subscription:
-        """From now on; without a run, to all of them."""
+        """Events from now on: of one run, or of all runs."""
         listener = Subscription(run_id, self._capacity)
         if self._is_closed:
             listener.close()

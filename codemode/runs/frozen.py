@@ -1,7 +1,7 @@
-"""The state of a run in its snapshot: everything that must survive a suspension, as bytes and back.
+"""The state of a run in its snapshot: encodes and decodes everything that must survive a suspension.
 
-The delta holds the program's own memory; this is what the host knows beside it. Only bytes out of an envelope
-of ours are decoded here: they were authenticated before.
+The delta holds the program's own memory; this is what the host knows beside it. It decodes only bytes out of
+our own envelopes, which were authenticated before.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Memory(msgspec.Struct, array_like=True):
     returned: bool
     meter: bytes
     pending: list[Work]
-    settled: list[tuple[int, bool, bytes]]  # happened before the capture, not yet delivered
+    settled: list[tuple[int, bool, bytes]]  # settled before the capture, not yet delivered
     trace: TraceState | None = None
     # under which policy, and for whom, its tools run; a restart must not change either
     provider: str | None = None
@@ -45,7 +45,7 @@ class Memory(msgspec.Struct, array_like=True):
         return list(dict.fromkeys([*(self.named_tools or ()), *called]))
 
     def calls(self) -> tuple[CallRecord, ...]:
-        """The ledger, without going on with the run."""
+        """The ledger, without resuming the run."""
         return RunMeter.resume(Tally(), self.meter).calls
 
 
@@ -62,7 +62,7 @@ def decode_memory(state: bytes) -> Memory:
 
 
 def read_memory(state: bytes) -> Memory | None:
-    """The same for a state that another version may have written; None if it has another shape."""
+    """Decodes a state that another version may have written; None if it has another shape."""
     try:
         return decode_memory(state)
     except (msgspec.MsgspecError, zlib.error):

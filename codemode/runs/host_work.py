@@ -1,8 +1,8 @@
-"""The host work of runs: what a program asked for, started and settled.
+"""The host work of runs: starts and settles what programs ask for.
 
-Look-ups in the catalog are answered at once, but a large one is searched in a thread; calls go to the one
-executor as tasks; timers and yields are the event loop's and the caller's. Each ends as a Settlement in the
-run's queue, in the order they happen.
+Look-ups in the catalog are answered at once, but a large catalog is searched in a thread. Calls go to the one
+executor. The event loop settles timers, and the caller's return settles yields. Each ends as a Settlement in
+the run's queue, in the order in which they happen.
 """
 
 from __future__ import annotations
@@ -46,22 +46,22 @@ from codemode.tools.threads import call_in_thread
 _log = logging.getLogger("codemode.nested")
 _encode = msgspec.json.encode
 _VIA: dict[str, Via] = {"mcp": "mcp", "namespace": "namespace"}
-# Searched off the event loop: the first search of ten thousand tools builds an index for half a second.
+# Larger catalogs are searched off the event loop: indexing ten thousand tools takes half a second.
 LARGE_CATALOG = 300
 _INTERRUPTED = CallFailed(
     "interrupted",
     "InterruptedError",
     "the engine was restarted while this call was running; it may or may not have taken effect",
 )
-# From a call as the program wrote it to one that the host knows.
+# Turns a call as the program wrote it into one that the host knows.
 Translate = Callable[[Run, wire.Call], wire.Call]
 
 
 class HostWork:
     """Starts and settles the work of an engine's runs; holds no run itself.
 
-    `translate` reads calls that are written in another way than code mode's. With `may_wait` False an
-    approval that is not there now is refused, because the run cannot be suspended until it is.
+    `translate` reads calls that are written in another way than code mode's. With `may_wait` False a call
+    that needs an approval later is refused, because its run cannot be suspended.
     """
 
     def __init__(
@@ -83,15 +83,15 @@ class HostWork:
         self._searching = asyncio.Lock()
 
     def begin(self, run: Run, message: wire.Call | wire.Yield | wire.Timer | wire.Clear) -> None:
-        """For one message of an idle guest. Raises FrameRefused where no guest of ours would send it."""
+        """Takes one message of an idle guest. Raises FrameRefused for one that no guest of ours sends."""
         flight = run.in_flight
         if not isinstance(message, wire.Clear) and (
             message.id in flight.pending or run.active.meter.knows_call(str(message.id))
         ):
-            raise FrameRefused("the program used an id twice")  # which keys and the ledger go by
+            raise FrameRefused("the program used an id twice")  # idempotency keys and the ledger use ids
         match message:
             case wire.Call():
-                # the guest keeps to this bound; this is for a worker that does not
+                # the guest keeps this bound itself; the check is for a worker that lies
                 if flight.count_of_calls >= self._config.max_pending_tool_calls:
                     raise FrameRefused("the program has more calls under way than it may")
                 call = message if self._translate is None else self._translate(run, message)
@@ -115,38 +115,38 @@ class HostWork:
             timers.pop(work.id, None)
             run.settle(Settlement(work.id))
 
-        # also into the past: after a restart, timers that are overdue ring in the order they were due
+        # the time may lie in the past: after a restart, overdue timers ring in the order they were due
         loop = asyncio.get_running_loop()
         timers[work.id] = loop.call_at(loop.time() + (work.due_ms - clock.wall_ms()) / 1000, ring)
 
     def start_again(self, run: Run, work: Work) -> None:
-        """An idempotent call after a restart, with the key it had before."""
+        """Starts an idempotent call again after a restart, with the key it had before."""
         self._launch(run, work, None)
 
     def decide(self, run: Run, work: Work, approval: ApprovalRequest, decision: Decision) -> None:
-        """Goes on with a call that waited for approval, or refuses it."""
+        """Continues a call that waited for approval, or refuses it."""
         self._recorder.approval_decided(run, work, decision.approved)
         if not is_question(approval):
             self._launch(run, work, (approval, decision))
-        elif not self._questions.answer(approval, decision):  # its call died with the engine that made it
+        elif not self._questions.answer(approval, decision):  # the call died with its engine
             (self.start_again if work.idempotent else self.interrupt)(run, work)
 
     def interrupt(self, run: Run, work: Work) -> None:
-        """The engine that ran this call died; whether it took effect is not known."""
+        """Settles a call whose engine died; whether it took effect is not known."""
         self._finish(run, work, _INTERRUPTED)
 
     def settle_recorded(self, run: Run, work: Work, settlement: Settlement) -> None:
-        """What settled before the engine died, and was kept."""
+        """Settles a call with the result that a dead engine had recorded."""
         self._close(run, work, "error" if settlement.rejected else "ok", settlement)
 
     def abort_calls(self, run: Run) -> None:
-        """The run is over, and with it what it still waits for, which `InFlight.cancel` then stops."""
+        """Records all pending calls as aborted when the run is over; `InFlight.cancel` then stops them."""
         for work in run.in_flight.take_pending():
             if work.is_call:
                 self._recorder.call_aborted(run, work)
 
     async def record_settled(self, run: Run) -> None:
-        """Puts what settled while the run is suspended where it outlives the engine, if there is room."""
+        """Stores what settled while the run is suspended, to outlive the engine, if there is room."""
         news = run.take_unrecorded()
         if not self._stored.is_durable:
             return
@@ -155,7 +155,7 @@ class HostWork:
             recorded = Recorded(run.next_seq(), "call", str(settled.id), payload)
             try:
                 await self._stored.record(run.id, recorded)
-            except SnapshotError as error:  # this engine still has it
+            except SnapshotError as error:  # this engine still has the result
                 _log.warning("a result of run %s could not be kept: %s", run.id, error)
 
     # ---- calls ---------------------------------------------------------------------------------------------
@@ -196,7 +196,7 @@ class HostWork:
     async def _search_in_thread(self, run: Run, work: Work, query: str, count: int) -> None:
         search = partial(run.environment.catalog.search, query, count)
         try:
-            # one at a time: the first builds the index, and the others find it built
+            # one search at a time: the first builds the index, the others find it built
             async with self._searching:
                 result: CallOk | CallFailed = CallOk(_encode(await call_in_thread("search", search)))
         except Exception:
@@ -261,7 +261,7 @@ class HostWork:
             recording.add_done_callback(lambda _: tasks.pop(-work.id, None))
 
     async def _record_late(self, run: Run) -> None:
-        # a shield, because a settlement that is half recorded by a closing engine would be lost
+        # shielded: a closing engine would lose a settlement that is half recorded
         await asyncio.shield(asyncio.ensure_future(self.record_settled(run)))
 
 
@@ -275,7 +275,7 @@ def _tool(run: Run, work: Work) -> Tool | None:
 
 
 def _scope_call(run: Run, work: Work, arguments: list[Any]) -> tuple[str, Any] | CallFailed:
-    """A name that no namespace of this run has is refused, whoever sent it."""
+    """Refuses a name that no namespace of this run has, even if the worker sent it."""
     scopes = run.environment.scopes
     return _unknown(run, work) if scopes is None else scopes.resolve(work.target, arguments)
 
@@ -287,7 +287,7 @@ def _unknown(run: Run, work: Work) -> CallFailed:
 
 
 def arguments_of(args: bytes) -> list[Any] | CallFailed:
-    """The guest's JSON array of arguments."""
+    """Decodes the guest's JSON array of arguments."""
     try:
         found = wire.decode_value(args)
     except FrameRefused as refused:

@@ -1,7 +1,7 @@
-"""The host work of one run: what is pending, what runs for it, and what has settled and is not delivered.
+"""The host work of one run: what is pending, what is running, and what has settled but is not delivered.
 
-Belongs to its run and is small while nothing is under way. Starting work and ending it is host_work.py's;
-here it is only held, counted, waited for and stopped.
+It belongs to its run and is small while nothing is under way. host_work.py starts and settles work; this
+module only holds, counts, awaits and stops it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CALLS = ("call", "search", "describe", "namespace", "mcp")
 
 
 class Work(msgspec.Struct, omit_defaults=True):
-    """One thing the host will settle. `args` is the guest's JSON array of arguments."""
+    """One thing that the host will settle. `args` is the guest's JSON array of arguments."""
 
     id: int
     method: WorkMethod
@@ -39,11 +39,11 @@ class Work(msgspec.Struct, omit_defaults=True):
 
     @property
     def is_call(self) -> bool:
-        """Timers and yields are not: they are in no ledger."""
+        """False for timers and yields, which are in no ledger."""
         return self.method in _CALLS
 
     def identify(self, tool: Tool | None) -> None:
-        """Notes which tool is called; where there is none, what the program called it."""
+        """Notes which tool is called; without one, the name that the program used."""
         if tool is None:
             self.name = self.target[:200]
         else:
@@ -56,26 +56,26 @@ class Work(msgspec.Struct, omit_defaults=True):
         return self.approval is not None and self.approval.id == approval_id
 
     def take_approval(self) -> ApprovalRequest | None:
-        """Takes the question off the call, so that nobody else decides it."""
+        """Takes the question off the call, so that it is decided only once."""
         approval, self.approval = self.approval, None
         return approval
 
     def for_snapshot(self) -> Work:
-        """Arguments are only needed where the call may have to be started, or started again."""
+        """Drops the arguments unless the call may have to be started, or started again."""
         if self.idempotent or self.approval is not None:
             return self
         return msgspec.structs.replace(self, args=b"")
 
 
 class InFlight:
-    """All of one run. `tasks` are what is not a call: searches, recordings."""
+    """All work of a run; one per run. `tasks` are searches and recordings, which are not calls."""
 
     __slots__ = ("_waiter", "calls", "pending", "settled", "tasks", "timers")
 
     def __init__(self) -> None:
         self.pending: dict[int, Work] = {}
         self.settled: list[Settlement] = []  # in the order they happened
-        self.calls: list[Calling] = []  # under way; few at once
+        self.calls: list[Calling] = []  # under way; only a few at once
         self.tasks: dict[int, asyncio.Task[None]] = {}
         self.timers: dict[int, asyncio.TimerHandle] = {}
         self._waiter: asyncio.Future[None] | None = None
@@ -115,24 +115,24 @@ class InFlight:
         self.pending[work.id] = work
 
     def clear(self, work_id: int) -> None:
-        """The program wants it no more: a timer."""
+        """The program cleared a timer."""
         self.pending.pop(work_id, None)
         timer = self.timers.pop(work_id, None)
         if timer is not None:
             timer.cancel()
 
     def take_pending(self) -> list[Work]:
-        """All of it; what settles later finds nothing to settle."""
+        """Takes all pending work; what settles later finds nothing to settle."""
         pending, self.pending = self.pending, {}
         return list(pending.values())
 
     def load(self, pending: list[Work], settled: list[Settlement]) -> None:
-        """What a snapshot of another engine had."""
+        """Takes in what the snapshot of another engine held."""
         self.settled.extend(settled)
         self.pending = {work.id: work for work in pending}
 
     def settle(self, settlement: Settlement) -> Work | None:
-        """Queues it for the next delivery. None if it was settled before, or cleared by the program."""
+        """Queues it for the next delivery. None if the work was settled before, or the program cleared it."""
         work = self.pending.pop(settlement.id, None)
         if work is not None:
             self.settled.append(settlement)
@@ -140,7 +140,7 @@ class InFlight:
         return work
 
     def give_back_yields(self) -> None:
-        """The caller is back: a program that yielded goes on."""
+        """Settles all yields: the caller is back, and the program goes on."""
         for work in [work for work in self.pending.values() if work.method == "yield"]:
             self.settle(Settlement(work.id))
 
@@ -187,11 +187,11 @@ class InFlight:
         for call in self.calls:
             call.stop()
         for task in self.tasks.values():
-            if not task.cancelling():  # a second cancel would cut the first one's clean-up short
+            if not task.cancelling():  # a second cancel would interrupt the clean-up of the first
                 task.cancel()
 
     async def cancel(self) -> None:
-        """The same, and returns when it has stopped."""
+        """Cancels what is under way and returns when it has stopped."""
         self.stop()
         calls, running = list(self.calls), list(self.tasks.values())
         if running:

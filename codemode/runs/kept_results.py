@@ -1,7 +1,7 @@
-"""Results that can be asked for again: an answer may be lost on its way, and its caller may be cancelled.
+"""Keeps results, so that a caller can ask again: an answer may be lost on its way, or its caller cancelled.
 
-Kept in memory, by run id and scope, for as long as a suspended run would be; bounded in number and bytes, the
-oldest goes first. Nothing runs twice for it.
+Results are kept in memory, by run id and scope, as long as a suspended run would be. Their number and bytes
+are bounded; the oldest is dropped first. Asking again runs nothing twice.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from codemode.runs.run import Run
 
 MAX_RESULTS = 256
 MAX_BYTES = 16 << 20
-_CALL_BYTES = 200  # of one line of the ledger, about
+_CALL_BYTES = 200  # about the size of one line of the ledger
 
 
 class _KeptResult(NamedTuple):
@@ -29,7 +29,7 @@ class _KeptResult(NamedTuple):
 
 
 class KeptResults:
-    """One per engine."""
+    """Keeps results of runs; one per engine."""
 
     def __init__(self, ttl_seconds: int) -> None:
         self._ttl_ms = ttl_seconds * 1000
@@ -37,7 +37,7 @@ class KeptResults:
         self._bytes = 0
 
     def put(self, run: Run, result: CodeModeResult) -> None:
-        """Call when a run has ended, or was suspended while nobody waited for it."""
+        """Call when a run has ended, or was suspended while no caller waited for it."""
         self.drop(run.id)
         size = _size_of(result)
         if size > MAX_BYTES:
@@ -48,7 +48,7 @@ class KeptResults:
             self.drop(next(iter(self._by_id)))
 
     def get(self, run_id: str, caller: Scope) -> CodeModeResult | None:
-        """A waiting result is given once: it holds output that nobody has seen, and then the run goes on."""
+        """Gives a waiting result once, for the output that no caller has seen; then the run goes on."""
         kept = self._by_id.get(run_id)
         if kept is None or not same_caller(kept.scope, caller):
             return None
@@ -62,7 +62,7 @@ class KeptResults:
             self._bytes -= kept.size
 
     def purge(self) -> None:
-        """Drops what is past its time."""
+        """Drops results past their time."""
         now = clock.wall_ms()
         for run_id in [run_id for run_id, kept in self._by_id.items() if kept.until_ms <= now]:
             self.drop(run_id)

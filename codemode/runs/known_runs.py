@@ -1,5 +1,4 @@
-"""The runs that this process knows: finding one for a caller, leading a leg of it, ending it, purging what is
-old."""
+"""The runs that this process knows: finds one for a caller, leads its legs, ends it, purges old ones."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ _log = logging.getLogger("codemode.engine")
 
 
 class KnownRuns:
-    """Running ones, and suspended ones whose calls go on here. Others are only in the store."""
+    """Holds the running runs, and the suspended ones whose calls go on here; one per engine."""
 
     def __init__(self, services: Services, admission: Admission) -> None:
         self._services = services
@@ -37,7 +36,7 @@ class KnownRuns:
         self._recorder = services.recorder
         self._admission = admission
         self._by_id: dict[str, Run] = {}
-        self._undeleted: set[str] = set()  # ended runs that the store still has, because it did not answer
+        self._undeleted: set[str] = set()  # ended runs that the store could not delete, as it did not answer
         self.is_closed = False
 
     def add(self, run: Run) -> None:
@@ -54,23 +53,23 @@ class KnownRuns:
         return list(self._by_id.values())
 
     async def close(self, reason: str) -> None:
-        """Ends all of them, as `leave` says; from here on Tool Search begins no more."""
+        """Ends every run as `leave` does; from now on Tool Search begins no run."""
         self.is_closed = True
-        # those that run come last: the worker of one that ends must not go to one that is to be left
+        # running runs come last: a worker they free must not go to a run that is only to be left
         for run in sorted(self.all(), key=lambda run: run.state is RunState.RUNNING):
             await self.leave(run, reason)
 
     async def find(self, run_id: str, caller: Scope, own: tuple[Tool, ...] = ()) -> Run | Failed:
-        """The suspended run, for a wait. Raises InputRefused where it is not the caller's, or is busy."""
+        """The suspended run, for a wait. Raises InputRefused if it is not the caller's, or is busy."""
         run = await self.look_up(run_id, caller, own)
         if isinstance(run, Run) and (run.caller_task is not None or run.state is not RunState.WAITING):
             raise busy_run()
         return run
 
     async def look_up(self, run_id: str, caller: Scope, own: tuple[Tool, ...] = ()) -> Run | Failed:
-        """The run, here or in the store. To anybody outside its scope it does not exist.
+        """The run, here or in the store. For a caller outside its scope it does not exist.
 
-        `own` are the run's own tools, for one that another process left: tools are no part of a snapshot.
+        `own` are the run's own tools, for a run that another process left: a snapshot holds no tools.
         """
         known = self._known(run_id, caller)
         if known is not None:
@@ -86,7 +85,7 @@ class KnownRuns:
         if isinstance(found, Tombstone):
             return self._ended(run_id, ended(found.ending))
         await self._admission.prepare()
-        known = self._known(run_id, caller)  # somebody else may have been quicker
+        known = self._known(run_id, caller)  # another caller may have been quicker
         if known is not None:
             return known
         if self.is_closed:
@@ -110,13 +109,13 @@ class KnownRuns:
         if not same_caller(run.scope, caller):
             raise unknown_run()
         match run.state:
-            case RunState.ABORTED | RunState.EXPIRED:  # and is being tidied up
+            case RunState.ABORTED | RunState.EXPIRED:  # its clean-up is still under way
                 return self._ended(run_id, ended(run.state.value))
             case _:
                 return run
 
     def _ended(self, run_id: str, result: Failed) -> Failed:
-        """A run that is over says what it has done, as far as that is known here."""
+        """Adds to the result of a run that is over what it has done, as far as that is known here."""
         return _with_ledger(result, self._recorder.archive.ledger(run_id))
 
     async def lead(self, run: Run, leg: Coroutine[Any, Any, CodeModeResult]) -> CodeModeResult:
@@ -144,7 +143,7 @@ class KnownRuns:
                     self.drop(run)
 
     def _complete(self, run: Run, result: CodeModeResult) -> CodeModeResult:
-        """A wait that came to no leg is counted, and tells what the run has done, as every result does."""
+        """Counts a wait that came to no leg, and adds to its result what the run has done."""
         if not isinstance(result, Failed) or result.telemetry is not NOTHING_KNOWN or run.meter is not None:
             return result
         self._recorder.wait_without_leg(result.code)
@@ -157,8 +156,8 @@ class KnownRuns:
         await self.abandon(run, reason, leave="aborted")
 
     async def leave(self, run: Run, reason: str) -> None:
-        """The engine ends. A suspended run stays for the next one, also if somebody waits for its news; what
-        computes is aborted, and so is everything where nothing lasts."""
+        """For a closing engine. A suspended run stays for the next engine, even if a caller waits for its
+        news. A run that computes is aborted, and so is a wait if the store does not last."""
         can_leave = run.caller_task is None or (run.is_listening and self._stored.is_durable)
         if run.state is RunState.RUNNING or not can_leave:
             await self.abort(run, reason)
@@ -170,7 +169,7 @@ class KnownRuns:
         await run.in_flight.cancel()
 
     async def abort_one(self, run_id: str, caller: Scope) -> bool:
-        """Here, or in the store. False where the caller has no such run."""
+        """Aborts a run here or in the store. False if the caller has no such run."""
         run = self._by_id.get(run_id)
         if run is not None:
             if not same_caller(run.scope, caller):
@@ -194,21 +193,21 @@ class KnownRuns:
         return ended
 
     async def abandon(self, run: Run, reason: str, leave: Ending | None = None) -> None:
-        """The run is over in this process: its work is stopped, its snapshot deleted.
+        """Ends a run in this process: stops its work and deletes its snapshot.
 
-        It is known until both is done, so that nobody takes it out of the store meanwhile.
+        The run stays known until both are done, so that no caller takes it out of the store meanwhile.
         """
         if not run.has_ended:
             _log.debug("run %s is abandoned: %s", run.id, reason)
             run.end(RunState.ABORTED)
         self._end_outside_leg(run, "aborted" if leave else "internal_error")
-        run.in_flight.stop()  # at once, however long the store takes
+        run.in_flight.stop()  # at once, because the store may take long
         await self._forget(run, leave)
         await run.in_flight.cancel()
         self.drop(run)
 
     async def _forget(self, run: Run, leave: Ending | None) -> None:
-        """Where the store does not answer, `expire` tries again; until then the run is known as ended."""
+        """Deletes the snapshot. If that fails, `expire` tries again; until then the run is known as ended."""
         try:
             if await self._stored.end(run.id, leave=leave):
                 self._recorder.snapshot_dropped(None)
@@ -224,7 +223,7 @@ class KnownRuns:
             await self.expire()
 
     async def expire(self) -> int:
-        """Purges what is past its time. How many runs ended."""
+        """Purges runs past their time and returns how many ended."""
         suspended = [run for run in self.all() if run.state is RunState.WAITING and not run.is_unopened]
         try:
             for stone in await self._stored.recover():
@@ -236,7 +235,7 @@ class KnownRuns:
             return 0
         self._recorder.snapshots_expired(len(gone))
         for run in suspended:
-            # not in the store any more and nobody here has it: another engine aborted or purged it
+            # no longer in the store and not in a leg here: another engine aborted or purged it
             is_lost = left is not None and run.id not in left and run.caller_task is None
             if run.state is RunState.WAITING and (run.id in gone or is_lost):
                 await self._expire_one(run)
@@ -264,7 +263,7 @@ def _aborted(run: Run) -> Failed:
 
 
 def _cut_short(run: Run, code: ErrorCode, text: str) -> Failed:
-    """A leg that did not come to its end: what it has sent and done is told all the same."""
+    """The result of a leg that was cut short, with its output and calls so far."""
     if run.meter is None:
         return failed(code, text)
     run.meter.abort_pending()

@@ -1,8 +1,9 @@
-"""One leg of a run: a worker leased, the program started or resumed, driven until a result can be given.
+"""One leg of a run: leases a worker, starts or resumes the program and drives it until there is a result.
 
-The whole exec/wait loop is here: deliver what has settled, start what the program asks for, and when nothing
-is left to deliver wait for news, until the program ends, yields, needs an approval, or the budget is spent
-while it is idle. Then the guest is captured and the run suspended. A leg runs in its caller's task.
+The whole exec/wait loop is here: it delivers what has settled, starts what the program asks for, and waits
+for news when nothing is left to deliver, until the program ends, yields, needs an approval, or is idle when
+the budget is spent. Unless the program has ended, the leg then captures the guest and suspends the run. exec
+leads its leg in the caller's task, a wait in a task of its own (waits.py).
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ _SUSPENDS = LegPolicy()
 
 
 class Leg:
-    """Made for one exec or one wait; `lead` once."""
+    """One exec or one wait; call `lead` once."""
 
     def __init__(self, services: Services, run: Run, policy: LegPolicy = _SUSPENDS) -> None:
         self.services = services
@@ -74,7 +75,7 @@ class Leg:
         self._restored_bytes = 0
 
     async def lead(self, opening: Opening) -> CodeModeResult:
-        """Whatever happens ends in a result, and with the worker given back."""
+        """Always ends with a result, and with the worker released."""
         flavour = opening.flavour_of(self.run)
         while True:
             queued = time.perf_counter_ns()
@@ -140,10 +141,10 @@ class Leg:
             raise worker.refuse(str(refused)) from None
 
     async def _until_deliverable(self) -> WaitReason | None:
-        """None once there is something to deliver; else why the run has to be suspended now."""
+        """Returns None once there is something to deliver, else why the run has to be suspended now."""
         run, flight = self.run, self.run.in_flight
         if not self._policy.may_suspend:
-            flight.give_back_yields()  # there is nobody to yield to
+            flight.give_back_yields()  # no caller would come back later to continue the program
         while True:
             if not run.active.returned and flight.has_yield:
                 return "approval" if flight.has_approval else "yield"
@@ -157,7 +158,7 @@ class Leg:
     # ---- the program ended ---------------------------------------------------------------------------------
 
     async def _end(self, outcome: wire.Outcome) -> CodeModeResult:
-        """What a program sent with its end is output; calls that were not started yet are dropped."""
+        """Takes the output that came with the end; drops calls that were not started yet."""
         run, config = self.run, self.services.config
         match outcome:
             case wire.Refused():
@@ -200,7 +201,7 @@ class Leg:
         return failed(code, text, self.run.active.take_output(), telemetry)
 
     async def _finish(self, how: RunState) -> None:
-        """Every end deletes the snapshot and stops what still runs."""
+        """Ends the run, stops what still runs for it and deletes its snapshot."""
         run = self.run
         run.end(how)
         if run.in_flight.pending:
@@ -237,7 +238,7 @@ class Leg:
         telemetry = recorder.stored(run, size, (time.perf_counter_ns() - began) // 1000)
         pending = run.in_flight.describe()
         if run.in_flight.has_approval:
-            reason = "approval"  # it may have been asked for while the guest was captured
+            reason = "approval"  # a call may have asked for it while the guest was captured
         recorder.suspended(run, reason, size)
         run.stored(size, expires_ms)
         await services.work.record_settled(run)
@@ -273,7 +274,7 @@ class Leg:
 
 
 def explain_worker(error: SupervisorError) -> Explained:
-    """There was no worker for a leg, or it was lost in the middle."""
+    """For a leg that got no worker, or lost it in the middle."""
     if isinstance(error, Aborted):
         return Explained("aborted", f"The run was cancelled: {error}.")
     code: ErrorCode = "runtime_unavailable" if error.code == "runtime_unavailable" else "internal_error"

@@ -1,7 +1,8 @@
-"""Counting while a run goes on: a meter per run, which adds everything to the engine's tally too.
+"""Counts while a run goes on: one meter per run, which adds everything to the engine's tally too.
 
-A run that is suspended for an hour, or over a restart, goes on counting where it was: `encode` goes into the
-run's stored state, `resume` takes it from there. Nothing is measured here: the numbers are passed in.
+A run that was suspended for an hour, or over a restart, counts on from where it was: `encode` writes the
+counts into the run's stored state, `resume` reads them from there. It measures nothing: callers pass the
+numbers in.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _MAX_EVENTS = 100  # a run that is suspended more often keeps the latest
 
 
 class Tally(Struct, rename="camel", omit_defaults=True):
-    """Sums by name, of one run or of all. `results` counts status words and error codes."""
+    """Sums by name, for one run or for all. `results` counts status words and error codes."""
 
     counts: dict[str, int] = {}
     spent_us: dict[str, int] = {}
@@ -71,7 +72,7 @@ class _Counters(Struct, omit_defaults=True):
 
 
 class RunMeter:
-    """Of one run, over all its legs. Everything is also added to the engine's tally, once."""
+    """Counts one run over all its legs, and adds everything to the engine's tally, once."""
 
     def __init__(self, engine: Tally) -> None:
         self._state = _Counters()
@@ -79,7 +80,7 @@ class RunMeter:
 
     @classmethod
     def resume(cls, engine: Tally, encoded: bytes) -> RunMeter:
-        """Goes on from `encode`. Raises msgspec.DecodeError for other bytes."""
+        """Continues from what `encode` wrote. Raises msgspec.DecodeError for other bytes."""
         meter = cls(engine)
         meter._state = _decoder.decode(encoded)
         return meter
@@ -88,7 +89,7 @@ class RunMeter:
         return msgspec.json.encode(self._state)
 
     def record_surface(self, visible_tools: Sequence[str], catalog: CatalogFacts, tokens_saved: int) -> None:
-        """What the model was shown, and what that saved it."""
+        """Notes what the model saw, and how many tokens that saved."""
         self._state.visible_tools, self._state.catalog = tuple(visible_tools), catalog
         self._state.tally.tokens_saved += tokens_saved
         self._engine.tokens_saved += tokens_saved
@@ -97,13 +98,13 @@ class RunMeter:
         self._add("counts", kind)
 
     def remember_waits(self, count: int) -> None:
-        """Those in vain: the engine has counted them, and the stored state does not know of them."""
+        """Adds waits in which nothing settled: the engine counted them, the stored state lacks them."""
         if count:
             self._state.tally.add("counts", "wait", count)
             self._state.tally.add("results", "waiting", count)
 
     def remember_stored(self, bytes: int) -> None:
-        """The state in a snapshot was written before that was stored; the engine has counted it."""
+        """Adds the storing of the snapshot, which its own state cannot know; the engine has counted it."""
         if bytes:
             self._note_event(SnapshotEvent("stored", bytes))
             self._state.tally.add("snapshots", "stored")
@@ -118,11 +119,11 @@ class RunMeter:
         self._state.ledger[id] = CallRecord(id, tool, name, method, "pending", 0, bytes_in, 0)
         self._add("counts", method)
         self._add("bytes", "callsIn", bytes_in)
-        if tool and method in ("call", "namespace"):  # to describe a tool is not to call it
+        if tool and method in ("call", "namespace"):  # describing a tool is not calling it
             self._add("tools", tool)
 
     def set_elapsed(self, id: str, ms: float) -> None:
-        """For one that is still under way."""
+        """For a call that is still under way."""
         found = self._state.ledger.get(id)
         if found is not None:
             self._state.ledger[id] = msgspec.structs.replace(found, ms=round(ms, 3))
@@ -136,7 +137,7 @@ class RunMeter:
         self._add("bytes", "callsOut", end.bytes_out - before.bytes_out)  # told twice, it counts once
 
     def abort_pending(self) -> None:
-        """For calls that end with their run; those that know their time call finish_call themselves."""
+        """Ends the calls that end with their run, where `finish_call` was not called with their real time."""
         for call in list(self._state.ledger.values()):
             if call.status == "pending":
                 self.finish_call(CallEnd(call.id, "aborted", call.ms, 0))
@@ -164,7 +165,7 @@ class RunMeter:
             self._add("cap_failures", outcome)
 
     def undo_waiting(self) -> None:
-        """The leg was to end as waiting, which the stored state had to know first, and could not."""
+        """Takes back the end as waiting, which was counted for the stored state, because storing failed."""
         self._add("results", "waiting", -1)
 
     @property

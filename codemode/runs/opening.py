@@ -1,7 +1,7 @@
-"""How a leg begins, and what it may do. One way in for exec, wait and Tool Search.
+"""How a leg begins, and what it may do. The same for exec, wait and Tool Search.
 
-An `Opening` gets the worker going: `Start` with a program, resume.py's `Resume` with a snapshot. A
-`LegPolicy` says what happens where a program would have to wait longer than its leg.
+An `Opening` makes the worker compute: `Start` with a program, resume.py's `Resume` with a snapshot. A
+`LegPolicy` says what happens when a program would have to wait longer than its leg.
 """
 
 from __future__ import annotations
@@ -24,18 +24,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LegPolicy:
-    """The default is exec's and wait's. A leg that may not suspend gives control back to a program that
-    yields, and ends with its budget; `tell_timeout` then says so in its own words (run, budget in ms)."""
+    """exec and wait use the default. A leg that may not suspend returns control at once to a program that
+    yields, and fails when its budget is spent; `tell_timeout` (run, budget in ms) then writes the error's
+    text."""
 
     may_suspend: bool = True
     tell_timeout: Callable[[Run, int], str] | None = None
 
 
 class Opening(Protocol):
-    """Used once, by one leg."""
+    """Begins one leg; used once."""
 
     def flavour_of(self, run: Run) -> Flavour:
-        """Which kind of worker it wants."""
+        """The flavour of worker that it needs."""
         ...
 
     async def lease(self, leg: Leg, flavour: Flavour) -> Worker:
@@ -43,19 +44,19 @@ class Opening(Protocol):
         ...
 
     async def no_worker(self, leg: Leg, why: Explained) -> Failed:
-        """There is none, so nothing has begun."""
+        """The leg's result when there is no worker: nothing has begun."""
         ...
 
     async def begin(self, leg: Leg, worker: Worker, queue_us: int) -> wire.Outcome | Failed:
         """Has the worker compute until its guest is idle or has ended. Raises SupervisorError.
 
-        A Failed is the leg's result: the run could not go on, and the worker has done nothing.
+        If it returns a Failed, that is the leg's result: the run could not go on, and the worker did nothing.
         """
         ...
 
 
 class Start:
-    """The first leg: the run's program, in a fresh guest."""
+    """Begins the first leg: starts the run's program in a fresh guest."""
 
     def __init__(self, budget_ms: int) -> None:
         self._budget_ms = budget_ms

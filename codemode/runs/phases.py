@@ -1,9 +1,9 @@
-"""The phases of a run, which may follow which, and what a run holds in each. Data; run.py changes it.
+"""The phases of a run, which phase may follow which, and what a run holds in each. Data; run.py changes it.
 
 Running     a leg works on it: its program, ledger and output are in memory (`Active`)
-Suspended   it is in its snapshot; here are only the calls that go on for it
-Adoptable   it is in the store, left by another engine: nothing of it is here, or it was just opened
-Ended       how it ended; nothing follows
+Suspended   it is in its snapshot; this process holds only the calls that go on for it
+Adoptable   another engine left it in the store: this process holds nothing of it, or has just opened it
+Ended       the run is over; `how` says in which way, and no phase follows
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class Running:
 
 @dataclass(slots=True)
 class Suspended:
-    """`is_stored` is False while its snapshot is being written. Tuples, because most suspended runs have none
-    of these and there may be thousands of them."""
+    """`is_stored` is False while its snapshot is being written. `unrecorded` is a tuple because it is mostly
+    empty and there may be thousands of suspended runs."""
 
     exact_positions: bool
     is_stored: bool = False
     stored_bytes: int = 0
-    idle_waits: int = 0  # in which nothing settled
+    idle_waits: int = 0  # waits in which nothing settled
     unrecorded: tuple[Settlement, ...] = ()  # settled since, and not yet in a durable store
 
 
@@ -82,7 +82,7 @@ _WORD = re.compile(r"[\w$]+")
 
 
 class Active:
-    """What a leg works with; a suspended run has all of it in its snapshot."""
+    """What a leg works with; when the run is suspended, all of it is in the snapshot."""
 
     __slots__ = ("exact_positions", "language", "meter", "named_tools", "output", "program", "returned")
 
@@ -119,21 +119,21 @@ class Active:
         self.returned = returned
 
     def note_positions(self, exact: bool) -> None:
-        """Whether lines and columns are those of the model's own text: not where it had to be reprinted."""
+        """`exact`: lines and columns are those of the model's own text, which was not reprinted."""
         self.exact_positions = exact
 
 
-NO_CONTEXT = CallContext()  # of a host that said nothing about its caller
+NO_CONTEXT = CallContext()  # the host said nothing about its caller
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Under which policy, and for whom, a run's tools run. Most of it is in the snapshot too: a restart must
-    not change it. `tools` are the run's own, which cannot be stored."""
+    """Under which policy, and for whom, a run's tools run. The snapshot has most of it too, because a restart
+    must not change it. `tools` are the run's own, which cannot be stored."""
 
     provider: str | None = None
     model: str | None = None
     allow: tuple[str, ...] | None = None  # the run's own allowlist, below the policy
     tools: tuple[Tool, ...] = ()
     context: CallContext = NO_CONTEXT
-    variables: contextvars.Context | None = None  # of the task that started it
+    variables: contextvars.Context | None = None  # from the task that started the run

@@ -1,8 +1,8 @@
-"""Questions that come up while a call is running: shown as approvals, answered by whoever answers those.
+"""Questions of a running call (an MCP server's elicitation): shown and answered as approvals.
 
-An approval that the executor asks for comes before the call, which then starts anew. Here the call goes on
-waiting: its run is suspended meanwhile, and the answer goes to whoever asked. After a restart nobody is there
-to hear it; the call then ends as any call that was in flight.
+The executor asks for an approval before a call, which then starts anew. Here the call is under way and waits:
+its run is suspended meanwhile, and the answer goes back into the call. After a restart that call is gone and
+ends like every call that was in flight.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PREFIX = "ask_"
 
 
 class Questions:
-    """The open questions of an engine's running calls."""
+    """Holds the open questions of running calls; one per engine."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Questions:
         self._open: dict[str, asyncio.Future[Decision]] = {}
 
     async def ask(self, context: CallContext, tool: str, summary: str, details: dict[str, Any]) -> Decision:
-        """Returns when somebody has decided; at the latest when the call's own time is over."""
+        """Returns the decision. The call's own time-out bounds the wait."""
         request = ApprovalRequest(
             id=_PREFIX + secrets.token_hex(16),
             summary=summary,
@@ -70,7 +70,7 @@ class Questions:
                 work.take_approval()
 
     def answer(self, approval: ApprovalRequest, decision: Decision) -> bool:
-        """False if nobody waits for it here: it was asked by an engine that is gone."""
+        """False if no call here waits for it: an engine that is gone asked."""
         waiting = self._open.get(approval.id)
         if waiting is None or waiting.done():
             return False

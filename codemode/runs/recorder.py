@@ -1,4 +1,4 @@
-"""What happens in runs, told once: the recorder passes it on to everybody who keeps it.
+"""The recorder hears once what happens in runs, and passes it on to all that keep it.
 
     meter       the ledger and the counts, in every result and in `engine.stats()`
     trace       the trajectory of the run
@@ -6,8 +6,8 @@
     audit       the host's own handler, one event for each call
     debug log   lines with identifiers, codes, sizes and shapes
 
-One per engine. The parts of runs/ say here what they did; nobody else writes to those five. Nothing here can
-fail a run.
+There is one per engine. The parts of runs/ tell it what they did; no other module writes to those five.
+Nothing here can fail a run.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _METHODS: dict[str, CallMethod] = {"search": "search", "describe": "describe", "
 
 
 class Recorder:
-    """Made with the engine, and told by everything that works on its runs."""
+    """Records what happens in runs; one per engine. All parts that work on runs call it."""
 
     def __init__(self, tally: Tally, hub: EventHub, archive: TrajectoryArchive, audit: Audit | None) -> None:
         self.tally = tally
@@ -51,11 +51,11 @@ class Recorder:
     # ---- runs and legs -------------------------------------------------------------------------------------
 
     def refused(self, code: ErrorCode) -> None:
-        """A call of exec or wait that came to no run."""
+        """A call of exec or wait was refused before it had a run."""
         self.tally.add("results", code)
 
     def exec_started(self, run: Run, tool_call: str) -> None:
-        """`tool_call` is the id of the model's call, empty where it has none."""
+        """`tool_call` is the id of the model's call, empty if it has none."""
         active, environment, at_ms = run.active, run.environment, clock.wall_ms()
         active.meter.record_surface(("exec", "wait"), environment.facts, environment.tokens_saved)
         active.meter.begin_leg("exec")
@@ -67,7 +67,7 @@ class Recorder:
         self._publish_started(run, tool_call, at_ms)
 
     def search_program_started(self, run: Run, control: str, tool_call: str) -> None:
-        """A program of Tool Search, shown to the model as `control`: it has no trajectory."""
+        """A program of Tool Search started, which the model knows as `control`. It has no trajectory."""
         run.active.meter.record_surface((control,), run.environment.facts, 0)
         self._publish_started(run, tool_call, clock.wall_ms())
 
@@ -77,11 +77,11 @@ class Recorder:
             self.hub.publish(events.RunStarted(session, language, tool_call, run_id=run.id, at_ms=at_ms))
 
     def wait_started(self, run: Run, tool_call: str) -> None:
-        """Before anything is known of its outcome; the run may still be suspended."""
+        """A wait began; the run may still be suspended, and may stay so."""
         run.trace.begin_leg(tool_call, clock.wall_ms())
 
     def wait_cancelled(self, run: Run) -> None:
-        """Its caller is gone before anything settled: as if it had not been asked."""
+        """The caller was cancelled before anything settled: the wait leaves no record."""
         run.trace.drop_open_leg()
 
     def leased(self, run: Run, pid: int | None, queue_us: int) -> None:
@@ -94,18 +94,18 @@ class Recorder:
             self.hub.publish(events.RunResumed(run_id=run.id, at_ms=clock.wall_ms(), settled=settled))
 
     def waited_in_vain(self, run: Run) -> None:
-        """A wait in which nothing settled: the engine has counted it, and the run remembers it."""
+        """A wait ended in which nothing settled: the tally counts it, and the run remembers it."""
         self.tally.add("counts", "wait")
         self.tally.add("results", "waiting")
         run.note_idle_wait()
 
     def wait_without_leg(self, code: ErrorCode) -> None:
-        """A wait that ended before its run could go on."""
+        """A wait ended before its run could go on."""
         self.tally.add("counts", "wait")
         self.tally.add("results", code)
 
     def computed(self, run: Run, spent: wire.Spent, restored_bytes: int) -> None:
-        """What the worker says it spent until its guest was idle or had ended."""
+        """The worker computed until its guest was idle or had ended; `spent` is what it reports."""
         meter = run.active.meter
         meter.spend("run", spent.run_us)
         if spent.prepare_us:
@@ -148,14 +148,14 @@ class Recorder:
         return meter.telemetry()
 
     def leg_ended(self, run: Run, result: CodeModeResult) -> CodeModeResult:
-        """For the trajectory: what exec or wait answers."""
+        """exec or wait returns this result; for the trajectory and the debug log."""
         self.archive.end_leg(run, result)
         calls, why = len(result.telemetry.calls), why_of(result)
         _debug(_run_log, "leg_ended", run.id, status=result.status, why=why, calls=calls)
         return result
 
     def run_ended(self, run: Run, code: ErrorCode | None) -> None:
-        """Once for each run, whatever ends it; None for one that completed."""
+        """Told once for each run, in whatever way it ends. `code` is None for a run that completed."""
         if not run.tell_end_once():
             return
         _debug(_run_log, "run_ended", run.id, status=run.state.value)
@@ -166,7 +166,7 @@ class Recorder:
             )
 
     def ended_outside_leg(self, run: Run, code: ErrorCode) -> None:
-        """For a run that does not end in a leg, or in one that nobody follows to its end."""
+        """For a run that ends outside of a leg, or in a leg that was cut short."""
         self.archive.keep(run)
         self.run_ended(run, code)
 
@@ -181,14 +181,14 @@ class Recorder:
     def freezing(
         self, run: Run, reason: WaitReason, output: tuple[Output, ...], size: int, capture_us: int
     ) -> None:
-        """Before the run is frozen: its snapshot has to know how the leg that took it ended."""
+        """Call before the run is frozen: its snapshot has to know how its leg ended."""
         meter = run.active.meter
         meter.end_leg("waiting")
         self.set_elapsed(run, meter)
         run.trace.suspend(reason, output, size, capture_us, clock.wall_ms())
 
     def set_elapsed(self, run: Run, meter: RunMeter) -> None:
-        """For the ledger: how long the calls have taken that are still under way."""
+        """Tells the ledger how long the calls under way have taken so far."""
         for work in run.in_flight.pending.values():
             meter.set_elapsed(str(work.id), clock.elapsed_ms(work.since_ms))
 
@@ -244,7 +244,7 @@ class Recorder:
         self._call_ended(run, work, end)
 
     def call_aborted(self, run: Run, work: Work) -> None:
-        """Its run is over, and with it what the run still waits for."""
+        """The run is over, and this call ends with it."""
         self._call_ended(run, work, CallEnd(str(work.id), "aborted", clock.elapsed_ms(work.since_ms), 0))
 
     def _call_ended(self, run: Run, work: Work, end: CallEnd) -> None:
@@ -258,7 +258,7 @@ class Recorder:
             )
 
     def call_updated(self, update: CallUpdate) -> None:
-        """Progress that a running tool reports; for the executor."""
+        """A running tool reports progress; the executor calls this."""
         if self.hub.listeners:
             self.hub.publish(
                 events.CallUpdated(
@@ -271,7 +271,7 @@ class Recorder:
             )
 
     async def call_audited(self, event: AuditEvent) -> None:
-        """For the executor, which waits for it: a call is on record before its result is delivered."""
+        """The executor awaits this, so that a call is on record before its result is delivered."""
         await tell_audit(self._audit, event)
 
     @property

@@ -1,7 +1,7 @@
-"""Going on with a suspended run: wait for news, lease a worker, claim the snapshot, restore it there.
+"""Resumes a suspended run: waits for news, leases a worker, claims the snapshot, restores it there.
 
-A run that this engine suspended has its calls still running here; one that a dead engine left is adopted
-first (adopt.py). Whatever cannot go on becomes a result.
+The calls of a run that this engine suspended are still running here; a run that a dead engine left is adopted
+first (adopt.py). A run that cannot go on gets a failed result.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from codemode.workers.errors import SupervisorError
 from codemode.workers.worker import Worker
 
 _log = logging.getLogger("codemode.engine")
-_LEAST_BUDGET_MS = 100  # for a program whose call settled at the end of the waiting
+_LEAST_BUDGET_MS = 100  # for a program whose call settled when the wait was almost over
 
 
 class Resumer:
-    """The `wait` half of an engine."""
+    """Carries out `wait`; one per engine."""
 
     def __init__(self, services: Services, adopter: Adopter) -> None:
         self._services = services
@@ -57,7 +57,7 @@ class Resumer:
         return await Leg(self._services, run).lead(Resume(self._adopter, opened, deadline))
 
     async def _news(self, run: Run, deadline: float) -> bool:
-        """Something has settled. An approval that is asked for meanwhile is not news for the program."""
+        """Waits until something settles; False if nothing does. A question is not news for the program."""
         flight = run.in_flight
         if run.caller_task is not None and run.caller_task.is_alone:
             return bool(flight.settled)
@@ -68,18 +68,18 @@ class Resumer:
         return True
 
     async def _still_waiting(self, run: Run) -> CodeModeResult:
-        """Nothing settled in time. The ledger is in the snapshot, which is only read: nobody claims a run to
-        wait for it, so that it is not lost if the engine dies now."""
+        """The result when nothing settled in time. Only reads the snapshot, for the ledger: without a claim
+        the run is not lost if the engine dies now."""
         memory = None if run.has_ended else await self._peek(run)
         if memory is None or clock.wall_ms() >= run.expires_ms:
-            opened = await self._adopter.open(run)  # which says what has become of it
+            opened = await self._adopter.open(run)  # tells what has become of it
             if isinstance(opened, Failed):
                 return opened
             memory = decode_memory(opened.state)
             try:
                 await self._stored.release(opened.claim)
             except SnapshotError as error:
-                run.hold(opened.claim)  # the next wait gives it back first
+                run.hold(opened.claim)  # the next wait releases it first
                 _log.warning("run %s could not be put back: %s", run.id, error)
         return self._waiting(run, memory)
 
@@ -100,9 +100,9 @@ class Resumer:
 
 
 class Resume:
-    """An opening: a suspended run, in a fresh guest. Any worker will do, since what is restored is compiled.
+    """An opening: restores a suspended run in a fresh guest. Any worker will do: its program is compiled.
 
-    `opened` is there if the run was taken over from another engine, and is then claimed and open already.
+    `opened` is given if the run was taken over from another engine; it is then claimed and open already.
     """
 
     def __init__(self, adopter: Adopter, opened: ClaimedRun | None, deadline: float) -> None:
@@ -114,8 +114,8 @@ class Resume:
         return "javascript"
 
     async def lease(self, leg: Leg, flavour: Flavour) -> Worker:
-        """Before the claim: while it waits for a worker, and if there is none, the run is as it was. An
-        engine that is closed meanwhile leaves the run in the store: nothing of it runs yet."""
+        """Leases before the claim: if there is no worker the run stays as it was. An engine that closes
+        meanwhile leaves the run in the store, because nothing of it runs yet."""
         run, services = leg.run, leg.services
         with run.listening():
             try:
@@ -137,12 +137,12 @@ class Resume:
     async def begin(self, leg: Leg, worker: Worker, queue_us: int) -> wire.Outcome | Failed:
         run, services, opened = leg.run, leg.services, self._opened
         if opened is None:
-            if not services.stored.is_durable:  # which would take longer than waking
+            if not services.stored.is_durable:  # a file takes longer to open than the worker to wake
                 worker.attend()
             opened = await self._adopter.open(run)
             if isinstance(opened, Failed):
                 return opened
-        # one budget for waiting and running, but waiting for a worker is not the program's fault
+        # one budget for waiting and running; queueing for a worker does not count
         left_ms = int((self._deadline - asyncio.get_running_loop().time()) * 1000) + queue_us // 1000
         budget_ms = max(left_ms, _LEAST_BUDGET_MS)
         settled = run.in_flight.take_settled()
@@ -155,7 +155,7 @@ class Resume:
             )
         except SupervisorError as error:
             lost = error
-        # while the worker restores the program
+        # this happens while the worker restores the program
         memory = None if self._opened is not None else decode_memory(opened.state)
         run.resume(memory, services.recorder.tally)
         services.recorder.resumed(run, len(settled))

@@ -1,7 +1,7 @@
 """A run: one program's life, as this process knows it.
 
-The only module that assigns to a run's fields: everybody else calls a method, and phases.py says which phase
-may follow which. Freezing a run makes bytes of it (frozen.py); storing those is for stored_runs.py.
+Only this module assigns to a run's fields; other modules call its methods. phases.py says which phase may
+follow which. Freezing a run makes bytes of it (frozen.py), and stored_runs.py stores them.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _SHAPES = Recording()
 
 
 def new_run_id() -> str:
-    """144 random bits: knowing other ids helps nobody to guess one."""
+    """144 random bits, so that an id cannot be guessed from others."""
     return "run_" + secrets.token_urlsafe(18)
 
 
 class Run:
-    """Made by `started` or `adopted`."""
+    """One run. `started` or `adopted` makes it."""
 
     __slots__ = (
         "_active", "_adoption", "_claim", "_context", "_expires_ms", "_is_listening", "_is_told", "_late",
@@ -67,7 +67,7 @@ class Run:
         self.trace = trace
         self.in_flight = InFlight()
         self.began = time.perf_counter()
-        self.caller_task: CallerTask | None = None  # the task that leads a leg of it now
+        self.caller_task: CallerTask | None = None  # the task that leads its leg now
         self._phase: Phase = phase
         self._active: Active | None = None
         self._adoption: asyncio.Lock | None = None
@@ -90,7 +90,7 @@ class Run:
         tally: Tally,
         recording: Recording = _SHAPES,
     ) -> Run:
-        """A new run under a new id. Its program comes with `set_program`, once hooks have seen it."""
+        """A new run under a new id. `set_program` gives it its program, once hooks have seen that."""
         run_id = new_run_id()
         run = cls(run_id, scope, environment, origin, Running(), Trace(run_id, recording))
         run._active = Active("", "javascript", RunMeter(tally))
@@ -106,8 +106,7 @@ class Run:
         expires_ms: int,
         trace: Trace,
     ) -> Run:
-        """A run of the store that this process knows nothing else of. What it may see is settled when it is
-        taken over, and its snapshot says for whom it runs."""
+        """A run in the store. `take_over` reads for whom it runs; only then are its tools decided."""
         run = cls(run_id, scope, environment, Origin(tools=tools), Adoptable(), trace)
         run._expires_ms = expires_ms
         run._adoption = asyncio.Lock()
@@ -137,27 +136,27 @@ class Run:
 
     @property
     def is_stored(self) -> bool:
-        """Suspended, and its snapshot is where it belongs."""
+        """Suspended, and its snapshot is in the store."""
         return isinstance(self._phase, Suspended) and self._phase.is_stored
 
     @property
     def is_adoptable(self) -> bool:
-        """Another engine's: taken over or not."""
+        """Another engine left it, and it may be opened here already."""
         return isinstance(self._phase, Adoptable)
 
     @property
     def is_unopened(self) -> bool:
-        """Left by another engine, and nobody here has taken it over."""
+        """Another engine left it, and it is not opened here."""
         return isinstance(self._phase, Adoptable) and self._active is None
 
     @property
     def adoption(self) -> asyncio.Lock | None:
-        """Held by the caller who takes it over, until it is kept; None for a run of this engine's own."""
+        """The lock for taking it over, so that one caller does; None for a run of this engine's own."""
         return self._adoption
 
     @property
     def active(self) -> Active:
-        """While a leg works on it, and just after."""
+        """What the leg works with; only while a leg works on the run, and just after."""
         assert self._active is not None, "no leg works on this run"
         return self._active
 
@@ -177,7 +176,7 @@ class Run:
 
     @property
     def claim(self) -> Claim | None:
-        """The right to write its snapshot, while this process has it."""
+        """The right to write its snapshot, while this process holds it."""
         return self._claim
 
     @property
@@ -187,7 +186,7 @@ class Run:
     # ---- phases --------------------------------------------------------------------------------------------
 
     def _enter(self, phase: Phase) -> None:
-        """The one place where a phase follows another."""
+        """Only this changes the phase."""
         allowed = type(phase) in NEXT[type(self._phase)]
         if isinstance(phase, Ended):
             allowed = allowed and phase.how in ENDS[type(self._phase)]
@@ -197,7 +196,7 @@ class Run:
         self._phase = phase
 
     def freeze(self) -> bytes:
-        """Suspends it: answers the state for a snapshot. What settles from here on is for the next leg."""
+        """Suspends the run and returns its state for a snapshot. What settles later is for the next leg."""
         active, origin, context = self.active, self.origin, self.origin.context
         flight = self.in_flight
         memory = Memory(
@@ -219,7 +218,7 @@ class Run:
         return encode_memory(memory)
 
     def stored(self, size: int, expires_ms: int) -> None:
-        """The snapshot is written: drops what it has."""
+        """The snapshot is written: drops what the snapshot holds."""
         phase = self._phase
         assert isinstance(phase, Suspended), "only a suspended run is stored"
         phase.is_stored, phase.stored_bytes, self._expires_ms = True, size, expires_ms
@@ -227,12 +226,12 @@ class Run:
         self._active = self._claim = self._context = None
 
     def unfreeze(self) -> None:
-        """The snapshot could not be written: what finished meanwhile is for this leg after all."""
+        """The snapshot could not be written: calls that finished meanwhile belong to this leg after all."""
         self._enter(Running())
         self._catch_up(self.active.meter)
 
     def take_over(self, memory: Memory, tally: Tally) -> None:
-        """Opens what another engine left. It stays Adoptable until it goes on or is frozen again."""
+        """Opens a run that another engine left. It stays Adoptable until it resumes or is frozen again."""
         assert isinstance(self._phase, Adoptable), "only what another engine left is taken over"
         key, sender, channel, sandbox = memory.caller
         context = CallContext(session_key=key, sender=sender, channel=channel, sandbox=sandbox)
@@ -243,7 +242,7 @@ class Run:
         self.in_flight.load(memory.pending, memory.settlements())
 
     def resume(self, memory: Memory | None, tally: Tally) -> None:
-        """Goes on in a leg. `memory` is what its snapshot holds; None if it was taken over before."""
+        """Continues the run in a leg. `memory` is from its snapshot; None if it was taken over before."""
         phase = self._phase
         if memory is not None:
             meter = RunMeter.resume(tally, memory.meter)
@@ -267,7 +266,7 @@ class Run:
         self._late = ()
 
     def let_go(self) -> None:
-        """It stays in the store as it is, for an engine that can open it; nothing of it is kept here."""
+        """Leaves the run in the store as it is, for an engine that can open it; keeps nothing of it here."""
         if not isinstance(self._phase, Adoptable):
             self._enter(Adoptable())
         if self._active is not None:
@@ -297,7 +296,7 @@ class Run:
         return claim
 
     def next_seq(self) -> int:
-        """The place of the next settlement that is recorded for it."""
+        """The sequence number of the next settlement that the store records for it."""
         self._seq += 1
         return self._seq
 
@@ -305,7 +304,7 @@ class Run:
         self._seq = last
 
     def note_finished(self, end: CallEnd) -> None:
-        """For the ledger; while the run is suspended, for when it goes on."""
+        """Tells the ledger of a call's end; while the run is suspended, keeps that until it goes on."""
         if self._active is None or isinstance(self._phase, Suspended):
             self._late = (*self._late, end)
         else:
@@ -316,7 +315,7 @@ class Run:
             self._phase.idle_waits += 1
 
     def look(self, memory: Memory, tally: Tally) -> RunMeter:
-        """The ledger and the counts of a suspended run as they are now; the run stays as it is."""
+        """The ledger and the counts of a suspended run as they are now; does not change the run."""
         meter = RunMeter.resume(tally, memory.meter)
         if isinstance(self._phase, Suspended):
             meter.remember_waits(self._phase.idle_waits)
@@ -326,7 +325,7 @@ class Run:
         return meter
 
     def settle(self, settlement: Settlement) -> None:
-        """Queues for the next delivery and wakes the leg that waits for one."""
+        """Queues the settlement for the next delivery and wakes a leg that waits for one."""
         work = self.in_flight.settle(settlement)
         phase = self._phase
         if work is not None and work.is_call and isinstance(phase, Suspended):
@@ -344,7 +343,7 @@ class Run:
         return isinstance(self._phase, Suspended) and bool(self._phase.unrecorded)
 
     def call_context(self) -> CallContext:
-        """What the host said about the caller, bound to this run; made once for a leg."""
+        """What the host said about the caller, with this run's ids; made once for a leg."""
         if self._context is None:
             self._context = replace(
                 self.origin.context,
@@ -357,12 +356,12 @@ class Run:
     # ---- its leg, and how others end it --------------------------------------------------------------------
 
     def expect_leg(self, task: asyncio.Task[Any]) -> None:
-        """A task was made to lead a leg of it: until that begins, the run is busy already."""
+        """Notes the task that will lead a leg: the run counts as busy before the task begins."""
         self.caller_task = self.caller_task or CallerTask(task)
 
     @contextmanager
     def led(self) -> Generator[CallerTask]:
-        """For the task that leads a leg: others can stop it there."""
+        """The task that leads a leg does so inside this, so that other tasks can stop it."""
         current = asyncio.current_task()
         assert current is not None, "not in a task"
         task = self.caller_task = self.caller_task or CallerTask(current)
@@ -375,7 +374,7 @@ class Run:
 
     @contextmanager
     def listening(self) -> Generator[None]:
-        """For a wait that has not touched the snapshot: it can be left without a loss."""
+        """For a wait that has not touched the snapshot: it can be left, and nothing is lost."""
         self._is_listening = True
         try:
             yield
@@ -387,7 +386,7 @@ class Run:
         return self._is_listening
 
     def stop(self, reason: str, *, keeps: bool = False) -> None:
-        """Somebody wants its leg to end; `keeps`: the run itself stays in the store for another engine."""
+        """Notes why its leg has to end. `keeps`: the run itself stays in the store for another engine."""
         self._stop_reason, self._stop_keeps = reason, keeps
 
     @property
@@ -396,10 +395,10 @@ class Run:
 
     @property
     def is_left(self) -> bool:
-        """The engine is being closed, and the run stays."""
+        """The engine is being closed, and the run stays in the store."""
         return self._stop_keeps
 
     def tell_end_once(self) -> bool:
-        """True for the first who asks: the end of a run is told once, whoever ends it."""
+        """True for the first call only: the end of a run is told once, in whatever way it ends."""
         is_first, self._is_told = not self._is_told, True
         return is_first

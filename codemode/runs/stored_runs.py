@@ -1,4 +1,4 @@
-"""Where suspended runs are kept: sealing, storing, claiming, expiring. The engine's only way to a store.
+"""Keeps suspended runs: seals, stores, claims and expires them. The engine's only way to a store.
 
 A suspended run is its delta and its own state, sealed together under the run's scope and the engine build.
 SQLite and stores of a host's own are called in one thread, so that the event loop never waits for a disk or a
@@ -51,13 +51,13 @@ from codemode.runs.frozen import Memory, read_memory
 
 _log = logging.getLogger("codemode.engine")
 T = TypeVar("T")
-_open_here: set[str] = set()  # engine ids of this process: that it lives does not mean that they are open
-# Not the run's fault: an engine with another key, build or limit can go on with it.
+_open_here: set[str] = set()  # engine ids of this process; it may live on after its engine closed
+# These reasons lie with this engine: one with another key, build or limit can resume the run.
 _STAYS = ("wrong_key", "wrong_build", "wrong_version", "too_large")
 
 
 class ClaimedRun:
-    """A claimed run: what it needs to go on. Until `StoredRuns.save` or `end`, nobody else can have it."""
+    """A claimed run: what it needs to go on. Until `save`, `release` or `end` no other engine can have it."""
 
     __slots__ = ("claim", "delta", "expires_at_ms", "settlements", "state")
 
@@ -167,7 +167,7 @@ class StoredRuns:
         delta: Data,
         claim: Claim | None,
     ) -> tuple[int, int]:
-        """Answers the stored bytes and when they expire. Raises StoreFull, NotHeld, StoreUnavailable."""
+        """Returns the stored size and when it expires. Raises StoreFull, NotHeld, StoreUnavailable."""
         now = clock.wall_ms()
         label = Label(build_id, run_id, scope, now, now + ttl_ms)
         envelope = seal(self._key, label, state=state, delta=delta)
@@ -175,7 +175,7 @@ class StoredRuns:
         return len(envelope), label.expires_at_ms
 
     async def find(self, run_id: str) -> RunMeta | Tombstone | None:
-        """Nothing where the store is closed, and likewise `runs`: whoever asks then asks too late."""
+        """None if the store is closed, as `runs` then returns nothing: the caller came too late."""
         if self._store is None:
             return None
         return await self._call(lambda store: store.lookup(run_id))
@@ -186,15 +186,15 @@ class StoredRuns:
         return await self._call(lambda store: store.list_runs(session=session))
 
     def is_held(self, meta: RunMeta) -> bool:
-        """Another engine suspended it and is alive: its calls are running there, and only it can go on."""
+        """Another engine suspended the run and is alive: the calls run there, and only it can resume it."""
         return meta.saved_by.engine_id != self.owner.engine_id and _is_open(meta.saved_by)
 
     async def claim(
         self, build_id: str, run_id: str, scope: Scope, *, saved_by: Owner | None = None
     ) -> ClaimedRun | NotClaimed:
-        """Takes the run out of everybody else's reach; with `saved_by` only if it is still that engine's.
+        """Claims the run, so that no other engine can; with `saved_by` only if that engine still owns it.
 
-        Raises EnvelopeRefused, and the run is then gone, unless another engine can open it.
+        Raises EnvelopeRefused; the run is then gone, unless another engine can open it.
         """
         store = self._opened_store()
         if self._thread is None:
@@ -222,14 +222,13 @@ class StoredRuns:
         try:
             return await asyncio.shield(taking)
         except asyncio.CancelledError:
-            # the store goes on in its thread; what it hands out to nobody must be given back
+            # the store goes on in its thread; a claim that no caller gets must be released
             if not isinstance(late := await taking, NotClaimed):
                 await self.release(late.claim)
             raise
 
     async def peek(self, run_id: str, scope: Scope) -> Memory | None:
-        """The run's state as it was stored, by whichever build, to be looked at, expired or not; None where
-        it cannot be read."""
+        """The stored state of a run, of any build and expired or not, without a claim; None if unreadable."""
         found = await self._call(lambda store: store.peek(run_id))
         if found is None:
             return None
@@ -240,13 +239,13 @@ class StoredRuns:
         return read_memory(opened.state)
 
     async def recover(self) -> list[Tombstone]:
-        """Ends the runs that a dead engine was resuming: what they did since cannot be known."""
+        """Ends the runs that a dead engine was resuming: what they did meanwhile cannot be known."""
         if self._thread is None:
             return []
         return await self._call(lambda store: store.recover(clock.wall_ms(), _is_open))
 
     async def own_runs(self) -> set[str] | None:
-        """The ids of this engine's runs that are still in the store; None where nobody else could end one."""
+        """The ids of this engine's runs that are still in the store; None if no other engine can end one."""
         if self._thread is None or self._store is None:
             return None
         return await self._call(lambda store: store.ids_of(self.owner))
@@ -255,17 +254,17 @@ class StoredRuns:
         await self._call(lambda store: store.release(claim))
 
     async def record(self, run_id: str, settlement: Recorded) -> bool:
-        """Keeps what settled while its run is suspended, where that outlives the engine."""
+        """Stores what settled while its run is suspended; False if nothing was written."""
         sealed = seal_settlement(self._key, run_id, settlement)
         return await self._call(lambda store: store.record_settlement(run_id, sealed))
 
     async def end(self, run_id: str, *, leave: Ending | None) -> bool:
-        """With `leave` the run's own scope is told for a while how it ended."""
+        """Deletes the run. With `leave` the store tells its scope for a while how it ended."""
         return await self._call(lambda store: store.delete(run_id, now_ms=clock.wall_ms(), leave=leave))
 
     def drop(self, run_id: str) -> None:
-        """Deletes a claimed run without making anybody wait for the disk: nobody goes on with it, deleted or
-        not, and whoever asks the store later asks after this."""
+        """Deletes a claimed run without waiting for the disk: the claim keeps others away until then, and
+        later requests to the store are carried out after this one."""
         store = self._opened_store()
         if self._thread is None:
             store.delete(run_id, now_ms=clock.wall_ms())

@@ -1,7 +1,8 @@
-"""Whose trajectory may be seen, and for how long: runs that run, that are suspended, and that ended lately.
+"""Keeps trajectories, and shows them to callers in the run's scope: of runs that run, are suspended, or ended
+lately.
 
-What is kept in memory is bounded in number and bytes. A suspended run that this engine has never resumed is
-read from its snapshot, without being claimed: nothing of it is run, and it stays as it is.
+It keeps a bounded number and bytes in memory. The trajectory of a suspended run that this engine has never
+resumed is read from its snapshot without a claim: nothing of the run is run, and it stays as it is.
 """
 
 from __future__ import annotations
@@ -43,24 +44,24 @@ class _Kept(Struct, frozen=True):
 
 class _Ended(NamedTuple):
     run: Run
-    result: CodeModeResult | None  # where it ended in a leg
+    result: CodeModeResult | None  # None if it did not end in a leg
     at_ms: int
 
 
 class RunFinder(Protocol):
-    """Those that the engine knows now; see known_runs.py."""
+    """Finds the runs that the engine knows now; see known_runs.py."""
 
     def get(self, run_id: str) -> Run | None: ...
     def all(self) -> list[Run]: ...
 
 
 class TrajectoryArchive:
-    """Keeps the traces of an engine's runs, and builds trajectories of them."""
+    """Keeps the traces of an engine's runs and builds trajectories from them."""
 
     def __init__(self, stored: StoredRuns, recording: Recording) -> None:
         self._stored = stored
         self.recording = recording
-        self._ended: dict[str, _Kept] = {}  # oldest first, and so are these:
+        self._ended: dict[str, _Kept] = {}  # oldest first, as is `_suspended`
         self._suspended: dict[str, _Kept] = {}
         self._bytes = 0
         self._unnoted: dict[str, _Ended] = {}
@@ -69,7 +70,7 @@ class TrajectoryArchive:
         return Trace(run_id, self.recording)
 
     def trace_of(self, run_id: str) -> Trace:
-        """For a run out of the store: its trace comes with its state, or has been read already."""
+        """The trace for a run out of the store: kept here already, or empty until its state is opened."""
         kept = self._get(run_id)
         return self.new_trace(run_id) if kept is None else kept.trace
 
@@ -78,7 +79,7 @@ class TrajectoryArchive:
             self._note_soon(run, result)
             return
         run.trace.end_leg(result, clock.wall_ms())
-        if not run.is_adoptable:  # that one is another engine's
+        if not run.is_adoptable:  # an adoptable run belongs to another engine
             self.keep(run)
 
     def keep(self, run: Run) -> None:
@@ -89,7 +90,7 @@ class TrajectoryArchive:
             self._put(run)
 
     def _note_soon(self, run: Run, result: CodeModeResult | None) -> None:
-        """When the result is on its way, which nobody should wait for; or when somebody asks."""
+        """Notes the end in the loop's next turn, so that the result need not wait; or earlier if asked."""
         if not self._unnoted:
             asyncio.get_running_loop().call_soon(self._note_ends)
         known = self._unnoted.get(run.id)
@@ -105,7 +106,7 @@ class TrajectoryArchive:
             self._put(run)
 
     async def of_run(self, runs: RunFinder, run_id: str, caller: Scope) -> Trajectory | None:
-        """None for whoever is not in the run's scope, as if there were no such run."""
+        """None for a caller outside the run's scope, as if there were no such run."""
         self._note_ends()
         if runs.get(run_id) is None and self._get(run_id) is None:
             await self._read(runs, run_id, caller)
@@ -115,20 +116,20 @@ class TrajectoryArchive:
         if kept is None or not same_caller(kept.scope, caller):
             return None
         status = kept.status
-        if status == "waiting":  # it may have ended in the store, where nobody here had it
+        if status == "waiting":  # another engine may have ended it in the store
             found = await self._stored.find(run_id)
             if isinstance(found, Tombstone):
                 status = "expired" if found.ending == "expired" else "aborted"
         return build(run_id, kept.scope, status, kept.trace.look(()), kept.late)
 
     def ledger(self, run_id: str) -> tuple[CallRecord, ...]:
-        """What a run that is over has done, as far as is known here. Its scope is the caller's to check."""
+        """The calls of a run that is over, as far as they are known here. The caller checks the scope."""
         self._note_ends()
         kept = self._get(run_id)
         return () if kept is None else ledger(kept.trace.look(()), kept.late)
 
     async def of_session(self, runs: RunFinder, owner: Scope) -> SessionTrajectory:
-        """All runs of the agent in this session, whichever turn of it started them."""
+        """All runs of the agent in this session, of every agent run."""
         self._note_ends()
         scopes = {run_id: kept.scope for run_id, kept in (self._ended | self._suspended).items()}
         for meta in await self._stored.runs(owner.session):
@@ -145,7 +146,7 @@ class TrajectoryArchive:
         return SessionTrajectory(version=VERSION, agent=owner.agent, session=owner.session, runs=tuple(known))
 
     async def _read(self, runs: RunFinder, run_id: str, caller: Scope) -> None:
-        """What a dead engine left in the store, looked at without taking it."""
+        """Reads the trace of a run that a dead engine left in the store, without claiming it."""
         meta = await self._stored.find(run_id)
         if not isinstance(meta, RunMeta) or not same_caller(meta.label.scope, caller):
             return

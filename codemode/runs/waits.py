@@ -1,7 +1,7 @@
-"""Waits, each led in a task of its own: a caller who is cancelled costs the run nothing.
+"""Leads each wait in a task of its own, so that the run loses nothing when its caller is cancelled.
 
-While the run only waits, a cancelled caller's wait ends and the run is as it was. While a leg runs, the leg
-goes on to its end or its next suspension, and its result is kept for the next wait.
+While the run only waits, the wait of a cancelled caller ends and the run is as it was. While a leg runs, the
+leg goes on to its end or its next suspension, and its result is kept for the next wait.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _Task = asyncio.Task[CodeModeResult]
 
 
 class Waits:
-    """One per engine."""
+    """Carries out waits; one per engine."""
 
     def __init__(self, runs: KnownRuns, resumer: Resumer, recorder: Recorder, kept: KeptResults) -> None:
         self._runs = runs
@@ -37,7 +37,7 @@ class Waits:
         self._left_alone: dict[str, tuple[Run, _Task]] = {}  # legs whose caller was cancelled
 
     async def wait(self, run_id: str, caller: Scope, tool_call: str, own: tuple[Tool, ...]) -> CodeModeResult:
-        """Goes on with a run, or gives a result that is kept. Raises InputRefused."""
+        """Resumes a run, or returns a kept result. Raises InputRefused."""
         alone = self._left_alone.get(run_id)
         if alone is not None and same_caller(alone[0].scope, caller):
             del self._left_alone[run_id]
@@ -86,13 +86,13 @@ class Waits:
                 return  # another caller has joined it
             result = None if task.cancelled() or task.exception() is not None else task.result()
             if result is not None and result.output and not run.has_ended:
-                self._kept.put(run, result)  # suspended again, with output that nobody has seen
+                self._kept.put(run, result)  # suspended again, with output that no caller has seen
 
         task.add_done_callback(ended)
 
 
 def _start(work: Coroutine[Any, Any, CodeModeResult]) -> _Task:
-    """At once where Python can (3.12): a task that has to wait for its first turn costs a quick wait two."""
+    """Starts the task at once if Python can (3.12): a queued task costs a quick wait two turns."""
     if sys.version_info >= (3, 12):
         return asyncio.Task(work, loop=asyncio.get_running_loop(), name="codemode wait", eager_start=True)
     return asyncio.create_task(work, name="codemode wait")

@@ -1,1 +1,1 @@
-"""The engine for other programs: as an MCP server with `exec` and `wait`, and as a backend over JSON-RPC."""
+"""Offers the engine to other programs: as an MCP server with `exec` and `wait`, or over JSON-RPC."""

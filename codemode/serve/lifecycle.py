@@ -1,4 +1,4 @@
-"""How a server lives: its engine, and the signals that end it."""
+"""The life of a server: opens its engine, and ends it at a signal."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @asynccontextmanager
 async def open_engine(given: dict[str, Any]) -> AsyncGenerator[Engine]:
-    """Raises ConfigError for what cannot be used, and where code mode is off."""
+    """Raises ConfigError for arguments that cannot be used, and if code mode is off."""
     engine = Engine(**given)
     if not engine.config.enabled:
         raise ConfigError("enabled", "must be true: what is served is code mode.")
     try:
         await engine.start()
         yield engine
-    finally:  # also where a signal came while it started
+    finally:  # also if a signal came while the engine started
         await engine.close()
 
 
 @contextmanager
 def ended_by_signals() -> Generator[asyncio.Event]:
-    """Set by SIGINT and SIGTERM. A second signal ends the process as if nobody listened."""
+    """SIGINT and SIGTERM set the event. A second signal ends the process in the default way."""
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
 
     def end() -> None:
@@ -50,7 +50,7 @@ def _forget(loop: asyncio.AbstractEventLoop) -> None:
 
 
 async def until_either(work: Coroutine[Any, Any, None], ended: asyncio.Event) -> None:
-    """Does the work until it is done or the event is set; nothing of it goes on afterwards."""
+    """Does the work until it is done or the event is set, and then cancels the rest."""
     doing, ending = asyncio.create_task(work), asyncio.create_task(ended.wait())
     try:
         await asyncio.wait({doing, ending}, return_when=asyncio.FIRST_COMPLETED)

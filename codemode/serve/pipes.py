@@ -1,7 +1,7 @@
-"""Standard input and output as bounded lines, for servers that speak over them.
+"""Reads and writes bounded lines on standard input and output, for servers that speak over them.
 
-The descriptors are taken away from the rest of the process: whatever prints goes to stderr, whatever reads
-finds nothing. Reading holds one line at most; a line over the limit is skipped, never kept.
+It takes the descriptors away from the rest of the process: code that prints writes to stderr, code that reads
+finds nothing. Reading holds at most one line; a line over the limit is skipped, never kept.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _HEAD_BYTES = 256
 
 
 class LineTooLong(Exception):
-    """The line was skipped; the next one can be read. `head` is how it began."""
+    """The line was skipped; the next one can be read. `head` is its beginning."""
 
     def __init__(self, head: bytes, limit: int) -> None:
         super().__init__(f"a message may have {limit} bytes")
@@ -28,12 +28,12 @@ class LineTooLong(Exception):
 
 
 class PeerGone(Exception):
-    """Nobody reads what we write any more."""
+    """The other side no longer reads what we write."""
 
 
 @asynccontextmanager
 async def standard_lines(max_bytes: int) -> AsyncGenerator[tuple[LineReader, LineWriter]]:
-    """For the rest of the process. Raises ConfigError where stdin or stdout can not be waited for."""
+    """Takes stdin and stdout for good. Raises ConfigError if the loop cannot wait for one of them."""
     loop = asyncio.get_running_loop()
     source, sink = _claim(0, os.open(os.devnull, os.O_RDONLY)), _claim(1, os.dup(2))
     stream = asyncio.StreamReader(limit=max_bytes)
@@ -47,7 +47,7 @@ async def standard_lines(max_bytes: int) -> AsyncGenerator[tuple[LineReader, Lin
 
 
 def _claim(number: int, instead: int) -> int:
-    """The descriptor under another number, which no child inherits; `instead` takes its place."""
+    """Moves the descriptor to a number that no child inherits, and puts `instead` in its place."""
     private = fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 3)
     os.dup2(instead, number)
     os.close(instead)
@@ -71,7 +71,7 @@ class _Source(asyncio.StreamReaderProtocol):
 
 
 class LineReader:
-    """`ended` is set as soon as the other side has closed, also while there are lines left to read."""
+    """`ended` is set as soon as the other side has closed, even while lines are left to read."""
 
     def __init__(self, stream: asyncio.StreamReader, limit: int, ended: asyncio.Event) -> None:
         self.ended = ended
@@ -79,7 +79,7 @@ class LineReader:
         self._limit = limit
 
     async def read(self) -> bytes | None:
-        """The next line; None at the end, also for half a line before it. Raises LineTooLong."""
+        """The next line; None at the end, where half a line is dropped. Raises LineTooLong."""
         try:
             return await self._stream.readuntil(b"\n")
         except (asyncio.IncompleteReadError, OSError):
@@ -104,7 +104,7 @@ class LineReader:
 
 
 class LineWriter(asyncio.BaseProtocol):
-    """Whoever sends waits while the other side does not read: nothing piles up here."""
+    """A sender waits while the other side does not read, so nothing piles up here."""
 
     def __init__(self) -> None:
         self._transport: asyncio.WriteTransport | None = None
@@ -125,7 +125,7 @@ class LineWriter(asyncio.BaseProtocol):
         await self._writable.wait()
 
     def offer(self, line: bytes) -> None:
-        """Sends it if that needs no waiting; else it is lost."""
+        """Sends the line if that needs no waiting, else drops it."""
         if self._writable.is_set() and self._transport is not None and not self._transport.is_closing():
             self._transport.write(line + b"\n")
 
@@ -133,7 +133,7 @@ class LineWriter(asyncio.BaseProtocol):
         return await self._lost.wait()
 
     async def close(self, transport: asyncio.WriteTransport) -> None:
-        """What was sent is written first, if it is read in time."""
+        """Writes what was sent first, if the other side reads it in time."""
         transport.close()
         try:
             await asyncio.wait_for(self._lost.wait(), _FLUSH_SECONDS)

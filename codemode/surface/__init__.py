@@ -1,4 +1,4 @@
-"""What the model sees: `exec` and `wait`, the text that teaches them, the guard over the final payload."""
+"""What the model sees: `exec` and `wait`, the text that teaches them, the check of the final payload."""
 
 from codemode.surface.activation import PreparedRun, prepare_run, surface_of
 from codemode.surface.controls import bound_to, exec_tool, wait_tool

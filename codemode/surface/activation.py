@@ -1,6 +1,6 @@
-"""Whether a run is in code mode, and what the model then sees. Pure: the engine acts on the answer.
+"""Decides whether a run is in code mode, and what the model then sees. Pure: the engine acts on it.
 
-The order: policy, the run's own allowlist, then either the tools as they are or `exec` and `wait` alone.
+First the policy, then the run's own allowlist, then either the tools as they are or only `exec` and `wait`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from codemode.tools import Run, Tool, as_tools
 class PreparedRun(Struct, frozen=True):
     """`visible` is the whole tool list for the model. Without code mode there is no catalog.
 
-    `executor` is an engine's, where tools are shown as they are: their calls are its to check and to run.
+    `executor` is set where an engine shows tools as they are: it checks and runs their calls.
     """
 
     active: bool
@@ -51,7 +51,7 @@ def prepare_run(
     exec_run: Run | None = None,
     wait_run: Run | None = None,
 ) -> PreparedRun:
-    """`tools` are all that are eligible: core, plugins, MCP, client. Raises ConfigError where they clash."""
+    """`tools` are all eligible tools: core, plugins, MCP, client. Raises ConfigError where they clash."""
     if disable_tools or (runtime_allow is not None and not runtime_allow):
         return PreparedRun(False, (), None)  # no tools on purpose
     resolved = (policy or Policy()).resolve(as_tools(tools), agent=agent, provider=provider, model=model)
@@ -77,7 +77,7 @@ def surface_of(
     wait_run: Run | None = None,
     ordinary: Callable[[], Executor] | None = None,
 ) -> PreparedRun:
-    """The second half: the policy has spoken, and what is left is shown or hidden."""
+    """The second half of `prepare_run`: shows or hides the tools that the policy left."""
     if not config.enabled:
         executor = ordinary() if ordinary is not None else None
         return PreparedRun(False, resolved.tools, None, resolved.warnings, executor)

@@ -1,4 +1,4 @@
-"""The two tools a model sees in code mode. Flat schemas: some providers reject unions at the top."""
+"""The two tools a model sees in code mode. Schemas are flat: some providers reject unions at the top."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def _by_the_engine(arguments: dict[str, Any], context: CallContext) -> Any
 
 
 def bound_to(execute: Callable[..., Awaitable[CodeModeResult]], who: Mapping[str, Any]) -> Run:
-    """An engine's `exec` or `wait` as what a tool runs: for these callers, each call under its own id."""
+    """Makes an engine's `exec` or `wait` the function of a tool, for this scope; each call has its own id."""
 
     async def run(arguments: dict[str, Any], context: CallContext) -> Any:
         own = {"tool_call": context.call_id} if context.call_id else {}

@@ -1,4 +1,4 @@
-"""The text that teaches a model to write programs. Pure: the same for the same catalog and settings."""
+"""The text that teaches a model to write programs. Pure: equal catalogs and settings give equal texts."""
 
 from __future__ import annotations
 

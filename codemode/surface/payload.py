@@ -1,8 +1,8 @@
-"""The last look at what goes to a provider: `exec` and `wait`, both ours, and nothing else. Fails closed.
+"""The last check of what goes to a provider: our `exec` and `wait`, and nothing else. Fails closed.
 
-Knows the shapes of OpenAI chat and responses, Anthropic, Gemini and MCP. A payload in any other shape is
-refused, because what is in it cannot be told. A shell tool that happens to be called exec is refused too:
-ours is known by its parameters.
+It knows the shapes of OpenAI chat and responses, Anthropic, Gemini and MCP. It refuses a payload in any other
+shape, because it cannot see which tools are in it. It also refuses a shell tool that happens to be called
+exec: ours is recognised by its parameters.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Any, cast
 from codemode.surface.controls import EXEC_PARAMETERS, WAIT_PARAMETERS
 
 _OURS = {"exec": frozenset(EXEC_PARAMETERS), "wait": frozenset(WAIT_PARAMETERS)}
-# Settings of the tool list; any other key that smells of tools may bring some in.
+# These only configure the tool list; any other key that sounds like tools may bring some in.
 _LIMITS = ("parallel_tool_calls", "max_tool_calls")
 _SETTINGS = ("tool_choice", "toolChoice", "function_call", "tool_config", "toolConfig", *_LIMITS)
 _SUSPICIOUS = ("tool", "function", "mcp", "plugin", "connector", "web_search", "skill")
-# Where the list may lie deeper: Gemini's SDK, an MCP response.
+# Keys under which the list may lie deeper: Gemini's SDK, an MCP response.
 _WRAPPERS = ("config", "result")
 _FUNCTION_TYPES = (None, "function", "custom")
 
 
 class PayloadRefused(Exception):
-    """The payload must not be sent: it would show the model something else than exec and wait."""
+    """The payload must not be sent: it would show the model other tools than exec and wait."""
 
     code = "internal_error"
 
@@ -65,7 +65,7 @@ def _declarations(payload: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
 
 
 def _refuse_other_ways(holder: Mapping[str, Any], wrapper: str | None) -> None:
-    """A second list anywhere beside the one that is checked, or a key that brings tools by itself."""
+    """Refuses a second list beside the checked one, and keys that bring tools by themselves."""
     for key in holder:
         value: object = holder[key]
         if key in ("tools", wrapper) or not value:

@@ -1,7 +1,7 @@
 """The catalog in a few lines of the prompt: one per trusted tool, in a fixed order, within a budget. Pure.
 
-Equal tool sets give equal bytes, so that a provider's prompt cache holds from turn to turn. Nothing that a
-server or a client wrote is in it.
+Equal tool sets give equal bytes, so that a provider's prompt cache stays valid from turn to turn. It contains
+nothing that a server or a client wrote.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MAX_OUTPUT = 80
 
 
 def quick_index(catalog: Catalog, budget: int = DEFAULT_BUDGET) -> str:
-    """Empty if there is no trusted tool, or no room for one."""
+    """Empty if there is no trusted tool, or no room for a line."""
     trusted = [tool for tool in catalog.tools if tool.trusted]
     lines: list[str] = []
     left = budget - len(_count(len(trusted), len(trusted))) - 1

@@ -1,4 +1,4 @@
-"""Tools in the shapes in which providers take them; payload.py is the counterpart that reads those. Pure."""
+"""Writes tools in the shapes that providers take; payload.py reads those shapes. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Provider = Literal["openai", "openai-responses", "anthropic", "gemini", "mcp"]
 
 
 def render_tools(tools: Iterable[Tool], provider: Provider) -> list[dict[str, Any]]:
-    """What belongs under `tools` in a request: OpenAI chat and responses, Anthropic, Gemini, MCP."""
+    """The value of `tools` in a request: OpenAI chat and responses, Anthropic, Gemini, MCP."""
     shape = _SHAPES[provider]
     rendered = [shape(tool) for tool in tools]
     return [{"functionDeclarations": rendered}] if provider == "gemini" and rendered else rendered
@@ -22,7 +22,7 @@ def _openai(tool: Tool) -> dict[str, Any]:
 
 
 def _openai_responses(tool: Tool) -> dict[str, Any]:
-    # strict is on by default there, and then every parameter is required
+    # the responses API makes tools strict by default, and then every parameter is required
     return {"type": "function", **_named(tool, "parameters"), "strict": False}
 
 
@@ -31,7 +31,7 @@ def _anthropic(tool: Tool) -> dict[str, Any]:
 
 
 def _gemini(tool: Tool) -> dict[str, Any]:
-    # the JSON schema as it is: `parameters` takes only a dialect of OpenAPI
+    # takes the JSON schema as it is; `parameters` takes only a dialect of OpenAPI
     return _named(tool, "parametersJsonSchema")
 
 

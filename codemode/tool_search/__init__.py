@@ -1,4 +1,4 @@
-"""Tool Search: large catalogs for models that do not use code mode, behind search, describe and call."""
+"""Tool Search: puts large catalogs behind search, describe and call, for models without code mode."""
 
 from codemode.tool_search.answers import Answer, CalledTool
 from codemode.tool_search.gate import Exposure, GateVerdict

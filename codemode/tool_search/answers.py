@@ -1,4 +1,4 @@
-"""What a model's call came to, whatever it called: one shape for real tools, controls and programs."""
+"""The outcome of a model's call, in one shape for real tools, controls and programs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _encode = msgspec.json.encode
 
 
 class CalledTool(Struct, frozen=True):
-    """The real one, behind whatever control was used."""
+    """The real tool that ran, behind any control."""
 
     id: str
     name: str
@@ -25,7 +25,7 @@ class CalledTool(Struct, frozen=True):
 
 
 class AnswerError(Struct, frozen=True):
-    """`code` is one of the contract's for a program, else one of a nested call's."""
+    """`code` is an ErrorCode of the contract for a program, else the code of a nested call."""
 
     code: str
     message: str
@@ -34,7 +34,7 @@ class AnswerError(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """`called` is what the model called, `tool` what was run."""
+    """`called` is the name that the model called, `tool` the tool that ran."""
 
     called: str
     status: Literal["completed", "waiting", "failed"]
@@ -55,7 +55,7 @@ class Answer(Struct, frozen=True, kw_only=True):
         return None if self.error is None else self.error.code
 
     def to_dict(self) -> dict[str, Any]:
-        """For the model: parts that are empty are left out."""
+        """For the model, without empty parts."""
         found: dict[str, Any] = {"status": self.status, **self._data()}
         if self.error is not None:
             found |= {"error": self.error.message, "code": self.error.code}
@@ -63,7 +63,7 @@ class Answer(Struct, frozen=True, kw_only=True):
         return found
 
     def to_envelope(self) -> dict[str, Any]:
-        """As `codemode.to_envelope` does it for exec and wait."""
+        """The same envelope as `codemode.to_envelope` makes for exec and wait."""
         meta: dict[str, Any] = {"status": self.status, "called": self.called, "repairs": list(self.repairs)}
         if self.tool is not None:
             meta["tool"] = msgspec.to_builtins(self.tool)
@@ -110,7 +110,7 @@ def of_program(called: str, result: CodeModeResult, repairs: tuple[str, ...]) ->
 
 
 def of_result(called: str, result: dict[str, Any], repairs: tuple[str, ...]) -> Answer:
-    """What exec or wait answered, as the contract has it, whole."""
+    """For exec and wait: `value` is their whole result, as in the contract."""
     status, error = result["status"], None
     if status == "failed":
         error = AnswerError(result["code"], result["error"], ERRORS[result["code"]])

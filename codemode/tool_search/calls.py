@@ -1,4 +1,4 @@
-"""One call of the model: read kindly, unwrapped, run under the real tool's name, put into an answer."""
+"""One call of the model: reads it kindly, unwraps it, runs the real tool under its own name, answers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _encode = msgspec.json.encode
 
 
 class LiveTools(NamedTuple):
-    """The tools of a run as they are now: those the model sees as they are, and those it can find."""
+    """The tools of a run now: those the model sees as they are, and those it can find."""
 
     direct: SearchCatalog
     deferred: SearchCatalog
@@ -95,7 +95,7 @@ class SearchCall:
             return self._refused(refused)
 
     async def tool(self, given: object) -> Answer:
-        """A tool the model sees; with a directory, one that is listed or could be."""
+        """Calls a tool that the model sees, or in mode `directory` any deferred tool by its name."""
         arguments, repairs = read_object(given)
         live, name = self._live, self._called
         shown = live.direct.resolve(name)
@@ -104,7 +104,7 @@ class SearchCall:
             is_hidden = shown is None and live.deferred.resolve(name) is not None
             return self._call_it_otherwise(name) if is_hidden else answer
         if shown is not None and shown.source == "client" and live.deferred.has_name(name):
-            # since the run was prepared; which of them the model means cannot be told
+            # the clash came after the run was prepared; which of the two the model means is unknown
             told = (
                 f'"{name[:120]}" is the name of a tool of the client and of another one; neither was called.'
             )
@@ -113,7 +113,7 @@ class SearchCall:
         return await self._execute(catalog, name, arguments, repairs)
 
     async def resume(self, asked: AskedCall, decision: Decision) -> Answer:
-        """The tool is looked for again, where it was: it may be gone since."""
+        """Looks the tool up again, because it may be gone since the model called it."""
         live = self._live
         catalog = live.direct if live.direct.resolve(asked.request.tool) else live.deferred
         executor = self._executor(catalog)
@@ -198,7 +198,7 @@ class SearchCall:
 
 
 def _json(arguments: object) -> bytes:
-    """For the count of bytes; what is no JSON is refused by the executor."""
+    """For the count of bytes; the executor refuses what is not JSON."""
     try:
         return encode_result(arguments)
     except NotJson:

@@ -1,7 +1,7 @@
-"""What Tool Search can find and call: the deferred tools of one run, MCP tools among them.
+"""What Tool Search can find and call: the deferred tools of one run, MCP tools included.
 
-In code mode MCP tools have a view of their own; here there is one view for all. Tools the model has anyway,
-and the controls, are not in it, so they cannot be called through it; `unknown` says why.
+In code mode MCP tools have a view of their own; here there is one view for all tools. The controls and the
+tools that the model sees anyway are not in it and cannot be called through it; `unknown` says why.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SHOWN_IDS = 5
 
 
 class SearchCatalog(Catalog):
-    """`direct` are the tools that the model calls by themselves; `ready` writes the call of a hit."""
+    """`direct` are the tools that the model calls directly; `ready` writes the call of a hit."""
 
     def __init__(
         self, tools: Iterable[Tool], direct: Iterable[Tool] = (), ready: Callable[[Tool], str] | None = None
@@ -34,7 +34,7 @@ class SearchCatalog(Catalog):
         return self._ready(tool)
 
     def unknown(self, asked: str) -> CallFailed:
-        """Why a name cannot be called. What policy denied is in no list here: it sounds misspelt."""
+        """Why a name cannot be called. A denied tool gets the same answer as a misspelt name."""
         name = asked[:_MAX_NAME]
         if not asked:
             return CallFailed(

@@ -1,4 +1,4 @@
-"""The tools a model sees in place of those it can find: flat schemas, few words. Pure."""
+"""The controls that a model sees instead of the deferred tools: flat schemas, few words. Pure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CONTROLS: dict[SearchMode, tuple[str, ...]] = {
 
 
 def control_tools(mode: SearchMode, code_timeout_ms: int, run: Callable[[str], Run]) -> tuple[Tool, ...]:
-    """`run` gives what a control runs, for hosts that run tools by themselves."""
+    """`run` gives the function of a control, for hosts that run the visible tools themselves."""
     texts = {
         "tool_search_code": _CODE.replace("SECONDS", f"{code_timeout_ms / 1000:g}"),
         "tool_search": _SEARCH,

@@ -1,7 +1,7 @@
 """The directory of deferred tools for a prompt: names and descriptions, bounded, equal bytes for equal tools.
 
-Descriptions shrink before names go. Only words of trusted tools are in it: of servers and clients it says how
-many tools there are under the names that the host's configuration gave them.
+Descriptions are shortened before names are dropped. It holds texts of trusted tools only; of servers and
+clients it tells how many tools each has, under the name that the host's configuration gave it.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from codemode.tools import Tool
 _HEAD = """\
 Deferred tools. Call one by its name as it stands, or with tool_call; tool_describe shows its parameters, \
 tool_search finds the others."""
-# How long descriptions may be; the longest that fits everything is taken.
+# Lengths for descriptions; the directory takes the longest with which everything fits.
 _LENGTHS = (400, 300, 240, 200, 160, 130, 100, 80, 60, 45, 30, 20, 0)
 
 
 def directory_of(catalog: Catalog, budget: int) -> str:
-    """Empty if the catalog is. At most `budget` characters, but never less than the count of the tools."""
+    """Empty for an empty catalog. At most `budget` characters, but it always tells the number of tools."""
     if not len(catalog):
         return ""
     trusted = sorted((tool for tool in catalog.tools if tool.trusted), key=lambda tool: (tool.name, tool.id))
     counts = Counter(tool.name for tool in trusted)
-    # a name that two tools have is no name to call
+    # a name that two tools have cannot be called, so their ids are listed
     entries = [(tool.id if counts[tool.name] > 1 else tool.name, _words(tool)) for tool in trusted]
     others = _others(catalog.tools)
     left = budget - len(_text(len(trusted), len(catalog), [], others))
@@ -53,7 +53,7 @@ def _text(shown: int, of: int, lines: Sequence[str], others: Sequence[str]) -> s
 
 
 def _words(tool: Tool) -> str:
-    """One line each, whatever is in the description."""
+    """The description as one line."""
     return " ".join(tool.description[: 4 * _LENGTHS[0]].split())
 
 
@@ -64,7 +64,7 @@ def _line(name: str, words: str, length: int) -> str:
 
 
 def _others(tools: Sequence[Tool]) -> list[str]:
-    """Their own names and descriptions stay out; the owner's name is the host's word for it."""
+    """Untrusted names and descriptions stay out; the host chose the owner's name."""
     counts = Counter((tool.source, tool.owner) for tool in tools if not tool.trusted)
     return [
         f"- {source} {owner}: {count} more, by tool_search"

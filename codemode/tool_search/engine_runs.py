@@ -1,7 +1,7 @@
-"""How Tool Search has the engine do its work: a run for each call of the model, ended with the engine's own.
+"""Has the engine do Tool Search's work: one run for each call of the model, ended with the engine's own runs.
 
-The one place that knows the engine's inner parts. A run here is one call of a tool or one program; it is
-never suspended, and what it did is in its ledger.
+Only this module of Tool Search knows the engine's inner parts. A run here is one call of a tool or one
+program; it is never suspended, and its ledger tells what it did.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _CALL_ID = 1  # a run has one call
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """For whom a run's calls are made. `tools` gives the run's own as they are now."""
+    """The caller of a run's calls. `tools` returns the run's own tools as they are now."""
 
     session: str
     agent: str
@@ -56,7 +56,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class CallSpec:
-    """One call: what is called, as it goes into the ledger, and how."""
+    """One call: what the ledger says of it, and the work to do."""
 
     tool: Tool | None
     name: str
@@ -83,17 +83,17 @@ class SearchRuns:
         self._is_proven = False
 
     async def resolve(self, who: Caller) -> Resolution:
-        """The live list under the policy, asked anew."""
+        """Applies the policy to the tools as they are now."""
         await self.admission.prepare()
         return self.admission.effective(who.tools(), who.agent, who.provider, who.model, who.allow)
 
     async def why_no_runtime(self) -> str | None:
-        """None if programs can run isolated; a worker is started to know it, until one has been."""
+        """None if programs can run isolated. Leases a worker to find out, until that has worked once."""
         if self._is_proven:
             return None
         try:
             (await self._services.supervisor.lease(session="-tool-search")).release()
-        except QueueFull:  # so there are workers
+        except QueueFull:  # a full queue proves that there are workers
             return None
         except SupervisorError as error:
             return str(error)
@@ -108,7 +108,7 @@ class SearchRuns:
         return Run.started(scope, environment, origin, self._recorder.tally)
 
     async def execute(self, run: Run, spec: CallSpec) -> CallResult:
-        """One structured call; the run's ledger has it whatever becomes of it."""
+        """Makes one structured call; the run's ledger has it, whatever its outcome."""
         if self._runs.is_closed:
             return CallFailed("aborted", "Aborted", "The engine is closed.")
         found: list[CallResult] = []
@@ -150,7 +150,7 @@ class SearchRuns:
     async def run_program(
         self, run: Run, text: str, config: ToolSearchConfig, tell: Callable[[tuple[str, ...]], None]
     ) -> CodeModeResult:
-        """From start to end, or to the deadline; whatever then still runs is cancelled and joined."""
+        """Runs a program to its end or the deadline; calls that still run then are cancelled and joined."""
         if self._runs.is_closed:
             return failed("aborted", "The engine is closed.")
         limits = program_config(self._services.config, config)
@@ -167,5 +167,5 @@ class SearchRuns:
         leg = Leg(services, run, ONE_SHOT).lead(Start(limits.timeout_ms))
         result = await self._runs.lead(run, leg)
         if result.to_dict().get("code") == "runtime_unavailable":
-            self._is_proven = False  # the next run looks for itself
+            self._is_proven = False  # the next run finds out again
         return await self.admission.tell_hooks(run, program, result, _PROGRAM)

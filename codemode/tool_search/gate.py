@@ -1,6 +1,6 @@
-"""Whether tools are deferred in a run, which, and what that saves. Pure.
+"""Decides whether a run defers tools, and which, and what that saves. Pure.
 
-The estimate is the cheap one of the contract: four characters of JSON are a token.
+Estimates are the contract's cheap ones: four characters of JSON count as a token.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Why = Literal["code_mode", "off", "no_tools", "nothing_to_defer", "below_share",
 
 
 class Exposure(Struct, frozen=True, rename="camel"):
-    """What a model reads of tools before its first word."""
+    """How much a model reads about tools before its first word."""
 
     tools: int
     schema_bytes: int
@@ -30,7 +30,7 @@ class Exposure(Struct, frozen=True, rename="camel"):
 
 
 class GateVerdict(Struct, frozen=True, kw_only=True, rename="camel"):
-    """`mode` is the one in force, None where the tools are shown as they are. Tokens are estimates."""
+    """`mode` is the mode in force, None if the tools are shown as they are. Tokens are estimates."""
 
     mode: SearchMode | None
     why: Why
@@ -68,7 +68,7 @@ def split_tools(tools: Sequence[Tool], config: ToolSearchConfig) -> Split:
 def decide(split: Split, config: ToolSearchConfig, window_tokens: int) -> GateVerdict:
     """In `auto` the deferrable schemas must take more than the share; exactly the share is not more."""
     chars = schema_chars(split.deferred)
-    # compared in characters times hundred, so that nothing is rounded
+    # both sides in hundredths of a character, so that nothing is rounded
     is_above = chars * 100 > window_tokens * config.context_share_percent * _CHARS_PER_TOKEN
     why: Why
     match config.enabled:
@@ -101,7 +101,7 @@ def schema_chars(tools: Sequence[Tool]) -> int:
 
 
 def _rendered(tools: Sequence[Tool]) -> bytes:
-    """As one provider takes them; the others differ by a few bytes for each tool."""
+    """As OpenAI takes them; other providers differ by a few bytes for each tool."""
     return msgspec.json.encode(render_tools(tools, "openai")) if tools else b""
 
 

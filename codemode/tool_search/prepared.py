@@ -1,8 +1,8 @@
-"""One run of an agent with Tool Search: what its model sees, and the one entry for whatever the model calls.
+"""One run of an agent with Tool Search: what its model sees, and the one entry for all its calls.
 
-The tools are listed and policy is asked anew for each call: what was shown or found before counts for
-nothing. A real tool runs through the executor of ordinary turns under its own name, whichever control was
-used to get there; hooks, approvals, logs and audit never see `tool_call`.
+Each call lists the tools and applies the policy again: what was shown or found before counts for nothing. A
+real tool runs under its own name through the executor of ordinary turns, whichever control the model used;
+hooks, approvals, logs and audit never see `tool_call`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from codemode.tool_search.repair import read_object
 from codemode.tool_search.telemetry import SearchMeter, SearchTelemetry
 from codemode.tools import CallContext, Run, Tool
 
-_MAX_ASKED = 1_000  # approvals that nobody has decided; the oldest goes
+_MAX_ASKED = 1_000  # undecided approvals; beyond that the oldest is dropped
 
 
 class SearchSurface(NamedTuple):
-    """What was found out about a run: the tools shown as they are, and all that the policy left."""
+    """What `prepare` found out: the tools shown as they are, and all that the policy left."""
 
     shown: tuple[Tool, ...]
     effective: tuple[Tool, ...]
@@ -37,7 +37,7 @@ class SearchSurface(NamedTuple):
 
 
 class PreparedSearch:
-    """Made by `ToolSearch.prepare`. `visible` is the model's whole tool list, `directory` for its prompt."""
+    """`ToolSearch.prepare` makes it. `visible`: the model's whole tool list; `directory`: for its prompt."""
 
     def __init__(
         self, shop: SearchRuns, config: ToolSearchConfig, who: Caller, surface: SearchSurface
@@ -55,15 +55,15 @@ class PreparedSearch:
 
     @property
     def mode(self) -> SearchMode | None:
-        """None where the tools are shown as they are, or code mode is active."""
+        """None if the tools are shown as they are, or code mode is active."""
         return self.decision.mode
 
     async def call(
         self, name: str, arguments: Any = None, *, call_id: str = "", context: CallContext | None = None
     ) -> Answer:
-        """Whatever the model called: a tool it sees, a control, or a name out of the directory.
+        """Carries out a call of the model: of a tool it sees, a control, or a name from the directory.
 
-        `arguments` as the host has them, an object or its JSON. Every outcome is an answer.
+        `arguments` may be an object or its JSON, as the host has it. Every outcome is an answer.
         """
         if self.decision.why == "code_mode":
             return self._noted(await self._by_code_mode(name, arguments, call_id))
@@ -79,14 +79,14 @@ class PreparedSearch:
         return self._noted(answer)
 
     async def approve(self, approval_id: str) -> Answer | None:
-        """Runs the call that waits for this; what came of it. None if nothing asks for it."""
+        """Runs the call that waits for this approval and returns its answer. None if no call waits for it."""
         return await self._decide(approval_id, Decision(True))
 
     async def deny(self, approval_id: str, reason: str = "") -> Answer | None:
         return await self._decide(approval_id, Decision(False, reason))
 
     async def catalog(self) -> SearchCatalog:
-        """What can be found and called through the controls now."""
+        """The tools that the controls can find and call now."""
         return (await self._live()).deferred
 
     async def telemetry(self) -> SearchTelemetry:
@@ -114,7 +114,7 @@ class PreparedSearch:
         return LiveTools(SearchCatalog(split.direct), SearchCatalog(split.deferred, split.direct, ready))
 
     async def _by_code_mode(self, name: str, arguments: Any, call_id: str) -> Answer:
-        """exec and wait are the engine's; there is nothing else to call."""
+        """Passes exec and wait to the engine; the model sees nothing else."""
         given, repairs = read_object(arguments)
         tool = next((own for own in self.visible if own.name == name), None)
         if tool is None:
@@ -127,7 +127,7 @@ class PreparedSearch:
         return answer
 
     def _run_of(self, name: str) -> Run:
-        """For hosts that run the tools they show by themselves."""
+        """The function of a control, for hosts that run the visible tools themselves."""
 
         async def run(arguments: dict[str, Any], context: CallContext) -> Any:
             own = None if context == CallContext(call_id=context.call_id) else context

@@ -1,8 +1,8 @@
-"""`tool_search_code`: one program in a worker of the engine, from start to end, never suspended.
+"""`tool_search_code` runs one program in a worker of the engine, from start to end, and never suspends it.
 
-The same worker, guest and limits as for exec; `openclaw.tools` is a global of this run alone, and its calls
-are turned into the ordinary ones before anything else sees them. The deadline holds for all of it: computing,
-tools, and what the program does after them. Without a worker there is no run.
+It uses the same workers, guest and limits as exec. Only such runs have the global `openclaw.tools`, and its
+calls are turned into ordinary ones before any other code sees them. The deadline covers everything:
+computing, tools, and what the program does after them. Without a worker nothing runs.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def program_environment(catalog: SearchCatalog, executor: Executor) -> Environme
 
 @cache
 def _scopes() -> NamespaceScopes:
-    """`openclaw.tools` for the guest, which offers it as it offers a plugin's namespace."""
+    """Offers `openclaw.tools` to the guest in the way of a plugin's namespace."""
     namespace = Namespace(
         id=_GLOBAL,
         global_name=_GLOBAL,
@@ -70,17 +70,17 @@ def _tell_timeout(run: Run, budget_ms: int) -> str:
     )
 
 
-# Where a leg of exec would be suspended, this one fails.
+# Where a leg of exec would suspend, this one fails.
 ONE_SHOT = LegPolicy(may_suspend=False, tell_timeout=_tell_timeout)
 
 
 def bridge_work(
     config: CodeModeConfig, services: Services, tell: Callable[[tuple[str, ...]], None]
 ) -> HostWork:
-    """Reads `openclaw.tools.*` as `tools.*`; `tell` hears of each repair that took."""
+    """Reads `openclaw.tools.*` as `tools.*`; calls `tell` with the repairs it made."""
 
     def nobody_asked(*_: object) -> None:
-        """Nobody can be asked later about a run that does not wait."""
+        """No question can wait for an answer, because this run never waits."""
 
     recorder = services.recorder
     questions = Questions(lambda _: None, nobody_asked, None)
@@ -91,7 +91,7 @@ def bridge_work(
 def _ordinary(tell: Callable[[tuple[str, ...]], None], run: Run, message: wire.Call) -> wire.Call:
     given = arguments_of(bytes(message.args)) if message.method == "namespace" else None
     if given is None or isinstance(given, CallFailed):
-        return message  # not a call of the bridge, or refused with the same words when it is started
+        return message  # not a call of the bridge, or one that HostWork refuses with the same words
     match message.target.removeprefix(_PREFIX):
         case "search":
             return wire.Call(message.id, "search", "", message.args)
@@ -102,7 +102,7 @@ def _ordinary(tell: Callable[[tuple[str, ...]], None], run: Run, message: wire.C
             read = _read_call(given, run)
             target, args = read.id, [read.args]
         case _:
-            return message  # in no namespace of this run, and refused as such
+            return message  # HostWork refuses it: no namespace of this run has it
     tell(read.repairs)
     method = "call" if message.target.endswith(".call") else "describe"
     return wire.Call(message.id, method, target, Raw(_encode(args)))
@@ -112,7 +112,7 @@ def _read_call(given: list[object], run: Run) -> ReadCall:
     try:
         return read_bridge_call(given, run.environment.catalog.resolve)
     except Unreadable:
-        return ReadCall("", {})  # no tool has this name: the call fails where such calls fail
+        return ReadCall("", {})  # no tool has this name, so the call fails like every unknown name
 
 
 def _read_id(given: list[object]) -> ReadCall:

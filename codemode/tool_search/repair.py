@@ -1,7 +1,7 @@
-"""What models really send to the controls, as what the controls take. Pure; each repair has a name.
+"""Turns what models really send to the controls into what the controls take. Pure; each repair has a name.
 
-A repair is only made where there is one way to read the input. Which keys are the target's own is decided by
-its schema: a tool that declares `input` gets its `input`, not what is in it.
+It repairs only where there is one way to read the input. The schema of the target decides which keys are its
+own: a tool that declares `input` gets its `input`, not what is in it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from codemode.tools import Tool
 
-# The first that holds a text is the id; the others may be arguments of the target.
+# The first key that holds a text is the id; the others may be arguments of the target.
 _IDS = ("id", "toolId", "tool_id", "toolName", "tool_name", "tool", "name")
 _ARGS = ("args", "input", "arguments", "params", "parameters", "arg")
 _QUERIES = ("query", "q", "search", "text", "keywords")
@@ -23,7 +23,7 @@ _LIMITS = ("limit", "maxResults", "max_results", "count")
 
 
 class Unreadable(Exception):
-    """The input cannot be read in any one way; nothing has been called. The text says what to send."""
+    """The input has no single reading; nothing has been called. The text says what to send."""
 
     code = "invalid_arguments"
 
@@ -48,7 +48,7 @@ class ReadText(Struct, frozen=True):
 
 
 def read_object(given: object) -> tuple[Any, tuple[str, ...]]:
-    """The arguments of any call: some hosts pass on the model's JSON as it is."""
+    """Reads the arguments of any call: some hosts pass on the model's JSON text as it is."""
     if given is None:
         return {}, ()
     found = _parsed(given)
@@ -56,7 +56,7 @@ def read_object(given: object) -> tuple[Any, tuple[str, ...]]:
 
 
 def read_call(given: object, find: Callable[[str], Tool | None]) -> ReadCall:
-    """For `tool_call`. `find` gives the target, for what it declares; None where there is none."""
+    """For `tool_call`. `find` returns the target, whose schema decides, or None."""
     fields, repairs = _fields("tool_call", given, 'tool_call({"id": "…", "args": {…}})')
     key, target, own = _take_id(fields, find)
     repairs += own
@@ -84,7 +84,7 @@ def read_call(given: object, find: Callable[[str], Tool | None]) -> ReadCall:
 
 
 def read_bridge_call(given: Sequence[object], find: Callable[[str], Tool | None]) -> ReadCall:
-    """For `openclaw.tools.call(id, args)`: an entry in place of its id, everything in one object."""
+    """For `openclaw.tools.call(id, args)`. Accepts an entry instead of its id, and all in one object."""
     first, args = (*given, None, None)[:2]
     if isinstance(first, Mapping) and len(given) < 2:
         return read_call(cast("object", first), find)
@@ -146,7 +146,7 @@ def _fields(control: str, given: object, usage: str) -> tuple[dict[str, Any], tu
 def _take_id(
     fields: Mapping[str, Any], find: Callable[[str], Tool | None]
 ) -> tuple[str, str, tuple[str, ...]]:
-    """The first key that can be one; a later one if it names a tool that has the former as its parameters."""
+    """The first key that can be the id, or a later one whose tool declares the earlier keys as parameters."""
     read = [(key, *_id_of(fields.get(key))) for key in _IDS]
     named = [(key, target, repairs) for key, target, repairs in read if target is not None]
     if not named:
@@ -164,7 +164,7 @@ def _take_id(
 def _drop_second_ids(
     rest: dict[str, Any], tool: Tool | None, declared: frozenset[str], find: Callable[[str], Tool | None]
 ) -> tuple[str, ...]:
-    """`{id, name, args}` names one tool twice; two different tools are nobody's call."""
+    """`{id, name, args}` may name one tool twice; two different tools are refused."""
     dropped: list[str] = []
     for key in _IDS:
         value: object = rest.get(key)
@@ -179,7 +179,7 @@ def _drop_second_ids(
 
 
 def _id_of(value: object) -> tuple[str | None, tuple[str, ...]]:
-    """A text, or the entry of a hit in its place."""
+    """The id in a text, or in an entry that the model sent instead."""
     if isinstance(value, Mapping):
         inner: object = cast("Mapping[str, object]", value).get("id")
         return (inner.strip(), ("entry_as_id",)) if isinstance(inner, str) and inner.strip() else (None, ())
@@ -187,7 +187,7 @@ def _id_of(value: object) -> tuple[str | None, tuple[str, ...]]:
 
 
 def _holds_arguments(key: str, value: object, declared: frozenset[str]) -> bool:
-    """Whether a key holds the arguments, and is not one of them."""
+    """Whether a key holds the arguments and is not itself one of them."""
     inside = _parsed(value) if isinstance(value, str) else value
     if key not in declared:
         return value is None or isinstance(inside, Mapping)
@@ -196,7 +196,7 @@ def _holds_arguments(key: str, value: object, declared: frozenset[str]) -> bool:
 
 
 def _parsed(value: object) -> dict[str, Any] | None:
-    """The object that a text is the JSON of."""
+    """The object in a JSON text; None if the text is not one."""
     if not isinstance(value, str) or not value.lstrip().startswith("{"):
         return None
     try:

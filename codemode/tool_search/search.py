@@ -1,7 +1,7 @@
-"""Tool Search over an engine: for each run of an agent, whether tools are deferred, and in which mode.
+"""Tool Search over an engine: decides for each run of an agent whether it defers tools, and in which mode.
 
-For models or hosts that do not use code mode; where that is active it takes precedence. No run ever sees more
-tools than policy allows it, and no program runs outside a worker.
+It is for models or hosts that do not use code mode; active code mode takes precedence. No run ever sees more
+tools than the policy allows, and no program runs outside a worker.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _AGENT, _SESSION, _AGENT_RUN = UNSAID.agent, UNSAID.session, UNSAID.agent_run
 
 
 class ToolSearch:
-    """Made by `Engine.tool_search`; lives as long as the engine."""
+    """`Engine.tool_search` makes it; it lives as long as the engine."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class ToolSearch:
     ) -> None:
         """Raises ConfigError."""
         self.config: ToolSearchConfig = load_tool_search(config)
-        split_tools((), self.config)  # a group in coreTools that is none is said now
+        split_tools((), self.config)  # raises now for an unknown group in coreTools
         self._shop = SearchRuns(engine, admission, services, runs)
 
     async def prepare(
@@ -63,10 +63,10 @@ class ToolSearch:
         context: CallContext | None = None,
         context_window: int | None = None,
     ) -> PreparedSearch:
-        """What the model is shown for one run of its agent, and the entry for what it calls.
+        """Prepares one run of an agent: what the model sees, and the entry for its calls.
 
-        `tools` are the run's own; a function is asked for them anew at each call. `context_window` is the
-        model's, in tokens. Raises ConfigError where names clash.
+        `tools` are the run's own; a function is called again for each call of the model. `context_window` is
+        the model's, in tokens. Raises ConfigError where names clash.
         """
         try:
             caller = read_caller(scope, agent, session, agent_run)
@@ -105,13 +105,13 @@ class ToolSearch:
         if decision.mode == "directory":
             _refuse_collisions(split)
             directory = directory_of(deferred, self.config.directory_max_chars)
-        # a host's tool under the name of a control would be taken for it
+        # a host's tool with the name of a control is left out: the model would confuse the two
         known = SearchCatalog(split.direct)
         shown = tuple(tool for tool in split.direct if tool.id in known)
         return SearchSurface(shown, resolved.tools, decision, directory, resolved.warnings)
 
     async def _isolated(self, decision: GateVerdict) -> GateVerdict:
-        """Without a runtime: the structured controls, or the one control that then refuses each program."""
+        """Without a runtime: falls back to the structured controls, or the control refuses each program."""
         reason = await self._shop.why_no_runtime()
         if reason is None:
             return decision
@@ -143,7 +143,7 @@ def _live_list(tools: Tools) -> Callable[[], tuple[Tool, ...]]:
 
 
 def _refuse_collisions(split: Split) -> None:
-    """A hidden tool is called by its name, so a client must not have a tool of that name."""
+    """The model calls a hidden tool by its name, so no client tool may have that name."""
     others = {tool.name: tool.id for tool in (*split.deferred, *split.direct) if tool.source != "client"}
     for tool in split.direct:
         if tool.source == "client" and tool.name in others:

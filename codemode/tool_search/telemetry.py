@@ -1,4 +1,4 @@
-"""What Tool Search cost and saved in one run, and how that compares with showing all tools. No values."""
+"""What Tool Search cost and saved in one run, compared with showing all tools. Holds no values of calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_CALLS = 1_000
 
 
 class FinalCall(Struct, frozen=True, rename="camel"):
-    """A real tool that was called. `control` is what the model called to get there."""
+    """A call of a real tool. `control` is the name that the model called."""
 
     tool: str
     name: str
@@ -29,14 +29,14 @@ class FinalCall(Struct, frozen=True, rename="camel"):
 
 
 class SearchTelemetry(Struct, frozen=True, kw_only=True, rename="camel"):
-    """`direct` is what the model would read if all effective tools were shown, `shown` what it reads."""
+    """`direct`: what the model would read if it saw all effective tools. `shown`: what it does read."""
 
     decision: GateVerdict
     direct: Exposure
     shown: Exposure
     catalog_size: int
     sources: dict[str, int]
-    counts: dict[str, int]  # search, describe, call, program, direct: what was asked for
+    counts: dict[str, int]  # by kind: search, describe, call, program
     repairs: dict[str, int]
     calls: tuple[FinalCall, ...]  # the latest
     failures: dict[str, int]  # by code
@@ -50,7 +50,7 @@ class SearchTelemetry(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class SearchMeter:
-    """Of one prepared run."""
+    """Counts what happens in a prepared run; one per run."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -64,7 +64,7 @@ class SearchMeter:
             self.failures[failure] += 1
 
     def record(self, control: str, calls: Sequence[CallRecord]) -> None:
-        """The ledger of one call of the model: one entry, or all those of a program.
+        """Takes the ledger of one call of the model: one entry, or all those of a program.
 
         A call that waits for an approval is counted when it is decided.
         """
@@ -105,7 +105,7 @@ class SearchMeter:
 
 
 def comparison(*runs: SearchTelemetry) -> list[dict[str, Any]]:
-    """A row for showing everything, then one for each run. All of them must be about the same tools."""
+    """One row for showing everything, then one for each run. All runs must have the same tools."""
     if not runs:
         return []
     return [

@@ -1,4 +1,4 @@
-"""Tools from what people have: the `tool` decorator, explicit definitions, adapters for other frameworks."""
+"""What a tool is, and how to make one: the `tool` decorator, definitions, adapters for other frameworks."""
 
 from codemode.tools.adapters import as_tool, as_tools
 from codemode.tools.context import CallContext

@@ -1,7 +1,7 @@
-"""`as_tool`: whatever people already have becomes a Tool. Foreign frameworks are recognised, never imported.
+"""`as_tool` makes a Tool of what a host already has. It recognises other frameworks and never imports them.
 
-An object of LangChain's or pydantic-ai's classes can only exist if its module is loaded already, so
-`sys.modules` is asked and nothing is imported for a look.
+An object of LangChain's or pydantic-ai's classes can only exist if its module is loaded already, so it is
+enough to look into `sys.modules`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def as_tool(found: Any, run: Callable[..., Any] | None = None) -> Tool:
 
 
 def _from_dict(declared: Mapping[str, Any], run: Callable[..., Any] | None) -> Tool:
-    """OpenAI's two forms, Anthropic's and MCP's differ only in where the name and the schema are."""
+    """OpenAI's two forms, Anthropic's and MCP's differ only in where they put the name and the schema."""
     inner = declared.get("function")
     words = cast("Mapping[str, Any]", inner if isinstance(inner, Mapping) else declared)
     name = words.get("name")
@@ -69,7 +69,7 @@ def _from_dict(declared: Mapping[str, Any], run: Callable[..., Any] | None) -> T
 def _from_langchain(found: Any) -> Tool:
     async def run(arguments: dict[str, Any], context: CallContext) -> Any:  # noqa: ARG001 - LangChain has no place for it
         result = await found.ainvoke(arguments)
-        return getattr(result, "content", result)  # a ToolMessage, if the tool makes one
+        return getattr(result, "content", result)  # the result is a ToolMessage if the tool makes one
 
     schema: Any = found.tool_call_schema
     parameters = cast("dict[str, Any]", schema if isinstance(schema, dict) else schema.model_json_schema())

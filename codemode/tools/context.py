@@ -1,4 +1,4 @@
-"""What a tool may know about the call it serves. Built by the executor, one per call.
+"""What a tool may know about the call it serves. The executor makes one for each call.
 
 A tool asks for it with a parameter annotated `CallContext`; it never appears in the tool's schema.
 """
@@ -14,7 +14,7 @@ _making = threading.Lock()
 
 
 class AbortSignal:
-    """Set once. Has an Event only when a thread waits for it: most calls end without anybody doing so."""
+    """Set once. Makes an Event only when a thread waits for it: in most calls no thread does."""
 
     __slots__ = ("_event", "_is_set")
 
@@ -31,7 +31,7 @@ class AbortSignal:
             self._event.set()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Blocks, from a thread, until it is set or the time is over; whether it is set."""
+        """Blocks a thread until the signal is set or the time is over; returns whether it is set."""
         with _making:
             event = self._event = self._event or threading.Event()
         return self._is_set or event.wait(timeout)
@@ -39,7 +39,7 @@ class AbortSignal:
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """Who calls, for which run, and how to hear of an abort. An empty string means the host did not say."""
+    """Who calls, for which run, and whether the call is aborted. An empty string: the host did not say."""
 
     agent_id: str = ""
     session_id: str = ""
@@ -51,7 +51,7 @@ class CallContext:
     call_id: str = ""
     tool_id: str = ""
     idempotency_key: str = ""  # the same again if the call is repeated after a restart
-    # A thread cannot be cancelled: a sync tool that runs long looks at this now and then.
+    # A thread cannot be cancelled, so a sync tool that runs long should look at this now and then.
     abort: AbortSignal = field(default_factory=AbortSignal, repr=False, compare=False)
     on_update: Callable[[Any], None] | None = field(default=None, repr=False, compare=False)
 
@@ -60,6 +60,6 @@ class CallContext:
         return self.abort.is_set()
 
     def update(self, progress: Any) -> None:
-        """Reports progress, from any thread. Nobody may be listening; after the call's end nobody is."""
+        """Reports progress, from any thread. Dropped if the host does not listen or the call is over."""
         if self.on_update is not None:
             self.on_update(progress)

@@ -1,4 +1,4 @@
-"""`tool`: a Python function becomes a tool, and stays callable as the function it is."""
+"""`tool` makes a tool of a Python function, which stays callable as a function."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def make_tool(
     hints: ToolHints | None = None,
     local_names: Mapping[str, Any] | None = None,
 ) -> FunctionTool[..., Any]:
-    """What `tool` does, for adapters: everything that is not given is read from the function."""
+    """What `tool` does, for adapters: reads everything that is not given from the function."""
     own_name = getattr(function, "__name__", type(function).__name__) if name is None else name
     plan = plan_function(own_name, function, local_names, parameters)
     return FunctionTool(
@@ -128,7 +128,7 @@ _DEFAULTS = ToolHints()
 
 
 def _names_where_called() -> Mapping[str, Any]:
-    """The local names where `tool` was written; its own frame lies between."""
+    """The local names of the code that calls `tool`, two frames up."""
     here = inspect.currentframe()
     above = here.f_back.f_back if here and here.f_back else None
     return dict(above.f_locals) if above else {}

@@ -1,6 +1,6 @@
-"""A tool: a name, what it takes, what it gives, and how to run it. Frozen, compared by identity.
+"""A tool: a name, what it takes, what it returns, and how to run it. Frozen, compared by identity.
 
-Everything else (catalog, policy, executor, surface) works on these and on nothing more specific.
+Catalog, policy, executor and surface work on Tools and on nothing more specific.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Schema = dict[str, Any]
 Run = Callable[[dict[str, Any], CallContext], Awaitable[Any]]
 
 SOURCES: Final = ("openclaw", "plugin", "mcp", "client")
-# Only their words may enter a prompt; servers and clients can say anything.
+# Only texts of these sources may enter a prompt; servers and clients can say anything.
 TRUSTED_SOURCES: Final = frozenset(("openclaw", "plugin"))
 
 _MAX_NAME = 256
@@ -32,7 +32,7 @@ class ToolHints:
 
     read_only: bool = False
     destructive: bool = False
-    idempotent: bool = False  # may run again, with the same key, after a restart
+    idempotent: bool = False  # the engine may run it again after a restart, with the same key
     requires_approval: bool = False
     timeout_ms: int = 900_000
     concurrency: int = 256
@@ -53,10 +53,10 @@ class Tool:
     owner: str = "core"
     label: str | None = None
     hints: ToolHints = ToolHints()
-    # True for the model's own exec and wait: never in a catalog, whatever they are called.
+    # True for the model's own exec and wait: they are never in a catalog, under any name.
     control: bool = False
     id: str = field(init=False)
-    chars: int = field(init=False)  # what it would take in a prompt, were it shown to the model as it is
+    chars: int = field(init=False)  # how much of a prompt it would take if the model saw it as it is
 
     def __post_init__(self) -> None:
         _check_words(self)
@@ -89,7 +89,7 @@ def _check_words(tool: Tool) -> None:
 
 
 def _own_copy(name: str, part: str, schema: Mapping[str, Any]) -> tuple[Schema, int]:
-    """Nobody else holds it, so it stays what it was when the tool was made; and it is JSON, of this size."""
+    """A copy that no other code holds, so that it cannot change later; certainly JSON. And its size."""
     try:
         encoded = msgspec.json.encode(schema)
         copied = msgspec.json.decode(encoded)

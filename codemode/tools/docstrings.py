@@ -1,6 +1,6 @@
-"""What a docstring says about a function and its parameters: Google, NumPy and Sphinx styles. Pure.
+"""Reads what a docstring says about a function and its parameters: Google, NumPy and Sphinx styles. Pure.
 
-Text that follows none of them is all description.
+Text in no such style is all description.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def parse_docstring(docstring: str | None) -> Documented:
 def _read_section(
     lines: list[str], at: int, title: str, head: re.Pattern[str], indented: int, into: dict[str, list[str]]
 ) -> int:
-    """Reads up to the next section; returns where that is. Sections about other things are skipped."""
+    """Reads up to the next section and returns where that is. Skips sections on other things."""
     own_indent: int | None = None
     current: list[str] | None = None
     while at < len(lines):

@@ -1,4 +1,4 @@
-"""How a tool definition is refused, and what a tool raises to fail in its own words."""
+"""The refusal of a tool definition, and what a tool raises to fail in its own words."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from codemode.config import ConfigError
 
 
 class ToolDefinitionError(ConfigError):
-    """The tool cannot be offered as it is; its author must change it. No other tool is affected."""
+    """The tool cannot be offered as it is; its author must change it. Other tools are not affected."""
 
     def __init__(self, tool: str, problem: str) -> None:
         super().__init__(f'tool "{tool[:80]}"', problem)
 
 
 class ToolError(Exception):
-    """Raised by a tool: the program gets this message and this data, and can go on.
+    """A tool raises this: the program gets this message and this data, and can go on.
 
-    Any other exception works too; its class name and message cross, nothing else of it does.
+    Any other exception works too; the program gets its class name and message, and nothing else of it.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""A tool's return value as JSON bytes: plain values, dataclasses, msgspec structs, pydantic models, dates.
+"""Encodes a tool's return value as JSON: plain values, dataclasses, msgspec structs, pydantic models, dates.
 
-What JSON cannot say is repaired where that is harmless (half a surrogate pair, a key that is no string) and
-refused where it is not.
+What JSON cannot say is repaired where that is harmless (half a surrogate pair, a key that is not a string)
+and refused elsewhere.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _MAX_DEPTH = 200
 
 
 class NotJson(TypeError):
-    """The tool returned something that cannot cross. It has run; only its answer is lost."""
+    """The tool returned something that is not JSON. It has run; only its answer is lost."""
 
     code = "tool_error"
 
@@ -39,7 +39,7 @@ def _encode_repaired(value: Any) -> bytes:
 
 
 def _dump(value: Any) -> Any:
-    """For msgspec: what it does not know by itself."""
+    """msgspec calls this for objects that it does not know."""
     dump = getattr(value, "model_dump", None)  # pydantic, without importing it
     if callable(dump) and not isinstance(value, type):
         return dump(mode="json")

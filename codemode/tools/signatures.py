@@ -1,6 +1,6 @@
-"""A Python function as a tool's contract: JSON schemas from its hints and docstring, and how to call it.
+"""Reads a Python function as a tool: JSON schemas from its hints and docstring, and how to call it.
 
-msgspec writes the schemas and converts arguments; a pydantic model is asked for its own, never imported.
+msgspec writes the schemas and converts arguments. A pydantic model writes its own; we never import pydantic.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Parameter(Struct, frozen=True):
 
 
 class FunctionPlan(Struct, frozen=True):
-    """What `tool` needs of a function, read once."""
+    """What `tool` needs to know about a function, read once."""
 
     description: str
     parameters: dict[str, Any]
@@ -74,9 +74,9 @@ def plan_function(
     local_names: Mapping[str, Any] | None = None,
     given: dict[str, Any] | None = None,
 ) -> FunctionPlan:
-    """`local_names` are where the function was written: annotations may name classes that live only there.
+    """`local_names` are those around the function: annotations may name classes that exist only there.
 
-    With the parameters' schema given, the hints need not have one.
+    With `given`, the schema of the parameters, the hints need not have a schema.
     """
     try:
         signature = inspect.signature(function)
@@ -104,7 +104,7 @@ def plan_function(
 
 
 def _inner(function: Callable[..., Any]) -> Any:
-    """What holds the annotations: a callable object has them on its class."""
+    """The object that holds the annotations: for a callable object that is its class."""
     inner = inspect.unwrap(function)
     inner = getattr(inner, "func", inner)  # functools.partial
     return inner if inspect.isroutine(inner) else type(inner).__call__
@@ -137,7 +137,7 @@ def _returned(name: str, hint: Any) -> dict[str, Any] | None:
     try:
         (schema,), definitions = _write(name, [hint])
     except ToolDefinitionError:
-        return None  # a result type that has no schema is no reason to refuse the tool
+        return None  # a result type without a schema is no reason to refuse the tool
     return schema | {"$defs": definitions} if definitions else schema
 
 
@@ -160,7 +160,7 @@ def _write(name: str, types: list[Any]) -> tuple[list[dict[str, Any]], dict[str,
 
 
 def _annotated(own: Parameter, schema: dict[str, Any], told: str | None) -> dict[str, Any]:
-    """Adds the description and the default. A reference keeps its siblings: drafts since 2019 allow them."""
+    """Adds the description and the default, also beside a `$ref`: drafts since 2019 allow siblings."""
     described = dict(schema)
     description = _described_in_hint(own.type) or told
     if description and "description" not in described:
@@ -169,7 +169,7 @@ def _annotated(own: Parameter, schema: dict[str, Any], told: str | None) -> dict
         try:
             described["default"] = msgspec.to_builtins(own.default)
         except (TypeError, ValueError, RecursionError):
-            described.pop("default", None)  # a sentinel of the function's own
+            described.pop("default", None)  # the default is a sentinel object, which the schema cannot show
     return described
 
 
@@ -198,5 +198,5 @@ def _build(kind: Any, value: Any) -> Any:
         raise NotImplementedError
     try:
         return validate(value)
-    except ValueError as problem:  # pydantic's ValidationError is one
+    except ValueError as problem:  # pydantic's ValidationError is a ValueError
         raise InvalidArguments(str(problem)) from None

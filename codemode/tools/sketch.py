@@ -1,6 +1,6 @@
-"""A JSON schema in a line of TypeScript-like text, for prompts and error messages. Pure, bounded.
+"""Writes a JSON schema as one line of TypeScript-like text, for prompts and error messages. Pure, bounded.
 
-A sketch, not a declaration: depth, members and length are cut so that no schema can flood a prompt.
+It is a sketch, not a declaration: depth, members and length are cut so that no schema can flood a prompt.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
 
 
 def sketch(schema: object, *, longest: int = 400) -> str:
-    """Names of types as JSON Schema has them (`integer`); `any` where nothing is said."""
+    """Types have their JSON Schema names (`integer`); `any` where the schema names none."""
     text = _Sketcher(schema).of(schema, 0)
     return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
 
@@ -77,7 +77,7 @@ class _Sketcher:
         members = list(cast("Mapping[str, Any]", properties).items())
         listed = schema.get("required")
         required = set(map(str, cast("list[object]", listed))) if isinstance(listed, list) else set[str]()
-        members.sort(key=lambda member: member[0] not in required)  # stable: else in the order declared
+        members.sort(key=lambda member: member[0] not in required)  # stable: then as declared
         shown = [
             f"{_name(name)}{'' if name in required else '?'}: {self.of(own, depth + 1)}"
             for name, own in members[:_MAX_MEMBERS]
@@ -95,7 +95,7 @@ def _union(parts: list[str], sign: str = " | ") -> str:
 def _literal(value: object) -> str:
     try:
         text = json.dumps(value, ensure_ascii=False)
-    except RecursionError:  # as deep as JSON may be, in an enum
+    except RecursionError:  # an enum may hold JSON of any depth
         return "…"
     return text if len(text) <= _MAX_WORD else text[: _MAX_WORD - 1] + "…"
 

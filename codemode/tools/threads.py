@@ -1,4 +1,4 @@
-"""Sync functions off the event loop: one daemon thread per call, with the caller's context variables.
+"""Runs sync functions off the event loop: one daemon thread per call, with the caller's context variables.
 
 A shared pool would let a few slow tools starve the rest, and joining it would hold up the process's exit.
 The number of threads is bounded by the number of nested calls in flight.
@@ -21,7 +21,7 @@ JOIN_SECONDS = 1.0
 
 
 async def call_in_thread(name: str, function: Callable[[], T]) -> T:
-    """Cancelling waits a moment for the thread, then leaves it behind: nobody can stop a thread."""
+    """Cancelling waits a moment for the thread, then leaves it behind: Python cannot stop a thread."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
     variables = contextvars.copy_context()
@@ -34,7 +34,7 @@ async def call_in_thread(name: str, function: Callable[[], T]) -> T:
         try:
             post, outcome = done.set_result, variables.run(function)
         except (StopIteration, GeneratorExit, KeyboardInterrupt) as error:
-            # the first a future cannot carry, the others would end the coroutine or the loop that gets them
+            # a future cannot carry StopIteration; the others would end the coroutine or loop that gets them
             told = f"{type(error).__name__}: {error}"
             post, outcome = done.set_exception, RuntimeError(told.removesuffix(": "))
         except BaseException as error:
@@ -53,5 +53,5 @@ async def call_in_thread(name: str, function: Callable[[], T]) -> T:
             _log.warning("%s does not react to its abort; its thread is left to end by itself", name)
             done.cancel()
         elif not done.cancelled():
-            done.exception()  # retrieved, or asyncio would complain about it
+            done.exception()  # retrieved, because asyncio complains of an exception that is not
         raise

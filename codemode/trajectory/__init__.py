@@ -1,4 +1,4 @@
-"""What happened in a run, and in a session: noted while it happens, kept, exported, loaded and printed."""
+"""What happened in a run and in a session: recorded while it happens, kept, exported, loaded and printed."""
 
 from codemode.trajectory.load import TrajectoryRefused, load_trajectory, read_trajectory
 from codemode.trajectory.recording import Part, Recording, Redactor

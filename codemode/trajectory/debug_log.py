@@ -1,7 +1,7 @@
-"""The debug log: CODEMODE_DEBUG=1 makes the engine tell what it does, through standard logging.
+"""The debug log: with CODEMODE_DEBUG=1 the engine logs what it does, through standard logging.
 
-Lines say what happened to which run, in identifiers, codes, sizes and shapes: never a program, an argument,
-a result, an output or a value of the environment. Without the variable nothing is configured or printed.
+A line says what happened to which run, in identifiers, codes, sizes and shapes. It never holds a program, an
+argument, a result, an output or a value of the environment. Without the variable the log stays unconfigured.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _ExceptionInfo = tuple[type[BaseException], BaseException, TracebackType | None]
 
 
 def note(log: logging.Logger, event: str, run_id: str, **fields: object) -> None:
-    """One line, `event run=… key=value`; handlers that want data find it as `codemode` on the record."""
+    """Logs `event run=… key=value`. Handlers that want data find it as `codemode` on the record."""
     said = {"run": run_id, **{key: value for key, value in fields.items() if value not in (None, "")}}
     words = " ".join(f"{key}={plain(str(value))[:_MAX_FIELD]}" for key, value in said.items())
     log.debug("%s %s", event, words, extra={"codemode": {"event": event, **said}})
 
 
 def configure_if_asked() -> None:
-    """For the engine's start. A host that handles the records itself keeps doing so, and alone."""
+    """The engine calls this when it starts. Adds no handler if the host already handles the records."""
     if os.environ.get("CODEMODE_DEBUG") != "1":
         return
     logger = logging.getLogger("codemode")
@@ -47,14 +47,14 @@ def configure_if_asked() -> None:
 
 
 def where(error: BaseException) -> str:
-    """Its type and place. A message may hold what the tool was given."""
+    """The type and place of an error. Its message may hold arguments of the tool."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
     return f"{type(error).__name__}{place}"
 
 
 class _Discreet(logging.Filter):
-    """A tool's failure in the debug log is its type and place, whoever handles the record."""
+    """Cuts a tool's failure in the debug log to type and place, for every handler."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None

@@ -1,4 +1,4 @@
-"""Making hostile text harmless to a terminal and to a log: one line, no control characters, a known width."""
+"""Makes hostile text harmless to a terminal and a log: one line, no control characters, a known width."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import unicodedata
 
 
 def plain(text: str) -> str:
-    """Control, format and bidirectional characters, line ends and lone surrogates become escapes."""
+    """Escapes control, format and bidirectional characters, line ends and lone surrogates."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(char if char.isprintable() else _escaped(char) for char in text)
 
 
 def fit(text: str, columns: int) -> str:
-    """Exactly so many columns: cut with an ellipsis, or padded. A wide character counts as two."""
-    shown = plain(text[: columns + 1])  # each character takes a column at least
+    """Cuts with an ellipsis or pads, to exactly this many columns. A wide character counts as two."""
+    shown = plain(text[: columns + 1])  # enough, as each character takes at least one column
     width = sum(map(_width, shown))
     if width <= columns:
         return shown + " " * (columns - width)
@@ -30,7 +30,7 @@ def fit(text: str, columns: int) -> str:
 
 
 def _width(char: str) -> int:
-    """Combining characters count too: text that piles them up is cut early rather than late."""
+    """Counts combining characters too: text that piles them up is cut early rather than late."""
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 

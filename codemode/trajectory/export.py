@@ -1,4 +1,4 @@
-"""From what a trace kept to the exported form. Pure."""
+"""Makes the exported form of a run from what its trace kept. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ENDED = ("completed", "failed", "expired", "aborted")
 def build(
     run_id: str, scope: Scope, status: RunStatus, packed: Packed | None, late: Sequence[CallEnd]
 ) -> Trajectory:
-    """Without a trace only what everybody in the run's scope knows."""
+    """Without a trace it tells only what everybody in the run's scope knows, and is partial."""
     if packed is None:
         return Trajectory(
             version=VERSION, run_id=run_id, agent=scope.agent, session=scope.session, status=status,
@@ -59,7 +59,7 @@ def build(
 
 
 def ledger(packed: Packed | None, late: Sequence[CallEnd], *, is_over: bool = True) -> tuple[CallRecord, ...]:
-    """The effects of a run; where it is over, what had not ended has ended with it."""
+    """The calls of a run; with `is_over` those that had not ended are `aborted`."""
     if packed is None:
         return ()
     return tuple(
@@ -69,7 +69,7 @@ def ledger(packed: Packed | None, late: Sequence[CallEnd], *, is_over: bool = Tr
 
 
 def _calls(packed: Packed, late: Sequence[CallEnd]) -> list[CallRecord]:
-    """`late` are those that ended while their run was suspended."""
+    """`late`: the ends of calls that ended while their run was suspended."""
     news = {end.id: end for end in late}
     calls = [record_of(row) for row in packed.ledger]
     return [call.ended(news[call.id]) if call.id in news else call for call in calls]
@@ -109,7 +109,7 @@ def _nested(state: TraceState, call: CallRecord, mark: CallMark, has_ended: bool
     return NestedCall(
         id=call.id,
         tool=call.tool,
-        # what has no id was named by the program, in words that may be anything
+        # without an id the program chose the name, which may then hold any data
         name=call.name if call.tool or state.redaction != "shape" else "",
         method=call.method,
         status=status,
@@ -128,7 +128,7 @@ def _nested(state: TraceState, call: CallRecord, mark: CallMark, has_ended: bool
 def _ended_at(state: TraceState, call: CallRecord, mark: CallMark, status: CallStatus) -> int | None:
     if status == "pending":
         return None
-    if call.status == "pending" or (status == "aborted" and not call.ms):  # it ended with its run
+    if call.status == "pending" or (status == "aborted" and not call.ms):  # the call ended with its run
         return None if state.ended < 0 else state.started_ms + state.ended
     return state.started_ms + mark.start + round(call.ms)
 

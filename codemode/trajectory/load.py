@@ -1,4 +1,4 @@
-"""Reading an exported trajectory again. One refusal for whatever is none; nothing in it is ever run."""
+"""Reads an exported trajectory. One exception for everything that is not one; nothing in it is ever run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MAX_BYTES = 64 << 20
 
 
 class TrajectoryRefused(Exception):
-    """The bytes are no trajectory that this version knows; nothing of them was used."""
+    """The bytes are not a trajectory that this version knows. Nothing of them was used."""
 
     code = "trajectory_refused"
 
@@ -32,7 +32,7 @@ _head_decoder = msgspec.json.Decoder(_Head)
 
 
 def load_trajectory(path: str | Path) -> Trajectory | SessionTrajectory:
-    """Raises TrajectoryRefused, also for a file that cannot be read."""
+    """Raises TrajectoryRefused, for a file that cannot be read too."""
     try:
         with Path(path).open("rb") as file:
             data = file.read(_MAX_BYTES + 1)
@@ -42,8 +42,7 @@ def load_trajectory(path: str | Path) -> Trajectory | SessionTrajectory:
 
 
 def read_trajectory(data: bytes) -> Trajectory | SessionTrajectory:
-    """Fields that this version does not know are left out; another version is refused. Raises
-    TrajectoryRefused."""
+    """Drops fields that this version does not know; refuses another version. Raises TrajectoryRefused."""
     if len(data) > _MAX_BYTES:
         raise TrajectoryRefused(f"it has more than {_MAX_BYTES} bytes")
     try:

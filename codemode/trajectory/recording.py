@@ -1,7 +1,7 @@
-"""What of a run's data goes into its trace: by default only its shape, more only as the host decided before.
+"""Which of a run's data goes into its trace: by default only its shape, and more only if the host chose so.
 
-`redact=True` keeps types, sizes and the names of arguments; `redact=False` the values themselves; a function
-decides for each value what is recorded in its place. Bounded, because a trace is stored with every snapshot.
+`redact=True` keeps types, sizes and the names of arguments; `redact=False` keeps the values; a function
+decides for each value what is recorded instead. Bounded, because a trace is stored with every snapshot.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One value on its way into a trace. `tool` is the catalog id, empty for the program's own."""
+    """One value on its way into a trace. `tool` is the catalog id, empty for the program's own values."""
 
     kind: PartKind
     tool: str
@@ -46,7 +46,7 @@ Redactor = Callable[[Part], Any]
 
 
 class Recording:
-    """`redact`: True, False, or a function from a Part to what is recorded for it."""
+    """`redact`: True, False, or a function from a Part to the value that is recorded for it."""
 
     def __init__(self, redact: bool | Redactor = True) -> None:
         self._redactor = None if isinstance(redact, bool) else redact
@@ -54,27 +54,27 @@ class Recording:
         self.keeps_values = self.redaction != "shape"
 
     def take(self, kind: PartKind, tool: str, data: bytes) -> bytes | None:
-        """The JSON to record for a value given as JSON; None where only the shape is."""
+        """The JSON to record for a value given as JSON; None if only its shape is recorded."""
         if not self.keeps_values or len(data) > MAX_VALUE_BYTES:
             return None
         if self._redactor is None:
             return bytes(data)
         try:
             taken = msgspec.json.encode(self._redactor(Part(kind, tool, msgspec.json.decode(data))))
-        except Exception as error:  # the host's function: whatever it does, nothing unredacted is recorded
+        except Exception as error:  # the host's function failed: nothing unredacted may be recorded
             _log.error("the redactor failed for a %s: %s", kind, type(error).__name__)
             return None
         return taken if len(taken) <= MAX_VALUE_BYTES else None
 
 
 def type_of(data: bytes) -> str:
-    """Of a value as JSON, by its first character: looking at it costs the same however large it is."""
-    first = bytes(memoryview(data)[:1])  # a msgspec.Raw has no index of its own
+    """The type of a value given as JSON, by its first character: the cost does not grow with the value."""
+    first = bytes(memoryview(data)[:1])  # a msgspec.Raw cannot be indexed
     return _TYPES.get(first, "number")
 
 
 def shape_of(data: bytes) -> Content:
-    """Without its bytes, so that calls of one kind share a shape."""
+    """The shape without its size, so that calls with the same arguments share one."""
     if len(data) > MAX_VALUE_BYTES:
         return {"type": type_of(data)}
     try:
@@ -88,7 +88,7 @@ def shape_of(data: bytes) -> Content:
 
 @lru_cache(256)
 def _object_shape(keys: tuple[str, ...]) -> Content:
-    """Programs call the same tools with the same arguments again and again. Not to be changed by anybody."""
+    """Cached: programs call the same tools with the same arguments often. Do not change the result."""
     return _without_bytes(redact(dict.fromkeys(keys)))
 
 

@@ -1,7 +1,7 @@
-"""The exported form: a run as the tool calls it was made of. Frozen data; the JSON: docs/observability.md.
+"""The exported form: a run as the tool calls it consists of. Frozen data; docs/observability.md has the JSON.
 
-The outer calls (`exec`, then each `wait`) are tool calls with their nested calls under them. Looking at one
-runs nothing: it is what has happened, no recipe.
+The outer calls (`exec`, then each `wait`) are tool calls with their nested calls under them. A trajectory
+records what has happened; reading one runs nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ VERSION = 1
 RunStatus = Literal["running", "waiting", "completed", "failed", "expired", "aborted"]
 ToolKind = Literal["code_mode_exec", "code_mode_wait"]
 Redaction = Literal["shape", "custom", "none"]
-# {type, bytes, ...} of what was there; `value` is in it only where the host chose to record values.
+# {type, bytes, ...} of a value; it has `value` only if the host chose to record values.
 Content = dict[str, Any]
 
 
@@ -30,7 +30,7 @@ class _Part(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tru
 
 
 class Approval(_Part, frozen=True):
-    """`approved` and `decided_at_ms` are there once somebody has decided."""
+    """`approved` and `decided_at_ms` are set once a person or the host has decided."""
 
     id: str
     asked_at_ms: int
@@ -39,7 +39,7 @@ class Approval(_Part, frozen=True):
 
 
 class NestedCall(_Part, frozen=True):
-    """A real tool call; `tool` is its catalog id, empty for what is none (a search, an unknown name)."""
+    """One call of a program. `tool` is the catalog id, empty if no tool ran (a search, an unknown name)."""
 
     id: str
     tool: str
@@ -58,7 +58,7 @@ class NestedCall(_Part, frozen=True):
 
 
 class OutputFacts(_Part, frozen=True):
-    """What text() and json() gave in this call. `values` only where the host chose to record them."""
+    """The output of text() and json() in this call. `values` only if the host chose to record them."""
 
     items: int
     bytes: int
@@ -82,7 +82,7 @@ class ControlCall(_Part, frozen=True):
     tool_input_kind: Literal["javascript", "typescript", "run_id"]
     started_at_ms: int
     status: Literal["running", "completed", "waiting", "failed"]
-    tool_call_id: str = ""  # the host's, where it gave one
+    tool_call_id: str = ""  # the host's id, if it gave one
     ended_at_ms: int | None = None
     reason: str = ""  # why it is waiting
     code: str = ""  # why it failed
@@ -92,7 +92,7 @@ class ControlCall(_Part, frozen=True):
     resumed: Resumption | None = None
     suspended: Suspension | None = None
     calls: tuple[NestedCall, ...] = ()
-    more_calls: int = 0  # began here too, past what is kept
+    more_calls: int = 0  # calls that began here and were not kept
 
 
 class _Exported(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, tag_field="format"):
@@ -103,7 +103,7 @@ class _Exported(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults
         return msgspec.json.encode(self)
 
     def save(self, path: str | Path) -> None:
-        """All or nothing, and for the owner's eyes only: it may hold what the host chose to record."""
+        """Writes all or nothing. Only the owner may read the file: it may hold recorded values."""
         target = Path(path)
         beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
         try:
@@ -116,7 +116,7 @@ class _Exported(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults
 
 
 class Trajectory(_Exported, frozen=True, tag="codemode.trajectory"):
-    """One run. `is_partial` says that only its existence is known any more."""
+    """One run. `is_partial`: no more is known than that it existed, and its status."""
 
     version: int
     run_id: str

@@ -1,4 +1,4 @@
-"""What a trace is made of, as it is stored. Arrays on the wire: new fields go at the end, with a default."""
+"""The stored form of a trace. Structs are stored as arrays: new fields go at the end, with a default."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from codemode.trajectory.shapes import Redaction
 
 
 class LegMark(Struct, array_like=True):
-    """Times are milliseconds since the run began; -1 is not yet."""
+    """One exec or wait. Times are milliseconds since the run began; -1 means not yet."""
 
     number: int  # 0 is the exec
     start: int
     end: int = -1
     status: str = ""
-    why: str = ""  # the reason of a waiting one, the code of a failed one
+    why: str = ""  # the reason of a waiting leg, the code of a failed one
     tool_call: str = ""
     items: int = 0
     output_bytes: int = 0
@@ -26,7 +26,7 @@ class LegMark(Struct, array_like=True):
 
 
 class CallMark(Struct, array_like=True):
-    """What the ledger does not say of a call."""
+    """What the ledger does not say about a call."""
 
     start: int
     leg: int
@@ -66,7 +66,7 @@ Row = tuple[int, str, str, CallMethod, CallStatus, float, int, int]
 
 
 class Packed(Struct, array_like=True):
-    """A trace with its part of the ledger: all that a trajectory is built from."""
+    """A trace with its part of the ledger: everything that a trajectory is built from."""
 
     state: TraceState
     ledger: list[Row]

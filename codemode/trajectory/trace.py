@@ -1,9 +1,8 @@
-"""Noting what happens in a run while it happens: which leg, which call began when, how it was suspended.
+"""Notes what happens in a run while it happens: which leg, which call began when, how it was suspended.
 
-Small, because it is stored with every snapshot: what the ledger knows is not said again, times are offsets,
-equal shapes are kept once, and there is a bound on everything. While its run is suspended a trace is packed,
-and what happens then is noted when it is unpacked. The recorder (runs/recorder.py) says what happened, and
-when.
+A trace is small, because it is stored with every snapshot: it does not repeat the ledger, times are offsets,
+equal shapes are kept once, and everything has a bound. While its run is suspended a trace is packed; what
+happens then is noted when it is unpacked. The recorder (runs/recorder.py) tells it what happened, and when.
 """
 
 from __future__ import annotations
@@ -38,16 +37,16 @@ _code = msgspec.json.Decoder(_Code)
 
 
 class Trace:
-    """Of one run. Every note may be made at any time; nothing here can fail a run."""
+    """The notes on a run; one per run. Every note may be made at any time; nothing here can fail a run."""
 
     __slots__ = ("_late", "_packed", "_recording", "_run_id", "_state", "_suspended_for")
 
     def __init__(self, run_id: str, recording: Recording) -> None:
         self._run_id = run_id
         self._recording = recording
-        self._state: TraceState | None = None  # while the run is suspended it is packed, or only in the store
+        self._state: TraceState | None = None  # None while the run is suspended: packed, or only in the store
         self._packed = b""
-        self._suspended_for = ""  # why, once the leg has been noted as ended by that
+        self._suspended_for = ""  # the reason, once `suspend` has noted the leg's end
         self._late: tuple[Callable[[TraceState], None], ...] = ()
 
     # ---- notes ---------------------------------------------------------------------------------------------
@@ -70,7 +69,7 @@ class Trace:
         self._note(begin)
 
     def drop_open_leg(self) -> None:
-        """The last leg came to nothing."""
+        """Removes the last leg if it has not ended: its wait was cancelled."""
 
         def drop(state: TraceState) -> None:
             if state.legs and state.legs[-1].end < 0:
@@ -82,7 +81,7 @@ class Trace:
         self._note(lambda state: setattr(state.legs[-1], "restore_us", restore_us))
 
     def suspend(self, reason: str, output: Sequence[Output], size: int, capture_us: int, at_ms: int) -> None:
-        """Before the run is frozen, so that a snapshot knows how the leg that took it ended."""
+        """Call before the run is frozen, so that the snapshot knows how its leg ended."""
         end = self._ending("waiting", reason, output, at_ms)
         self._suspended_for = reason
 
@@ -100,7 +99,7 @@ class Trace:
             raw = result.raw_value
             value, taken = (type_of(raw), len(raw)), self._take("value", "", lambda: bytes(raw))
         if why != "" and why == self._suspended_for:
-            return  # noted before it was frozen: a suspended run holds no more than it must
+            return  # `suspend` noted it before the run was frozen: a suspended run holds no more than it must
         end = self._ending(result.status, why, result.output, at_ms)
 
         def finish(state: TraceState) -> None:
@@ -111,7 +110,7 @@ class Trace:
         self._note(finish)
 
     def end(self, at_ms: int) -> None:
-        """The run is over; of several calls the first counts."""
+        """The run is over; only the first call counts."""
 
         def end(state: TraceState) -> None:
             if state.ended < 0:
@@ -120,7 +119,7 @@ class Trace:
         self._note(end)
 
     def begin_call(self, call_id: int, tool: str, args: bytes, at_ms: int) -> Content | None:
-        """`args` is the guest's JSON array of arguments. Answers the shape of the first."""
+        """`args` is the guest's JSON array of arguments. Returns the shape of the first."""
         given = _first(args)
         shape = shape_of(given) if given else None
         taken = self._take("input", tool, lambda: given) if given else None
@@ -138,7 +137,7 @@ class Trace:
         return shape
 
     def finish_call(self, call_id: int, tool: str, data: bytes, rejected: bool) -> str:
-        """Answers the code of a failure, as the program will see it."""
+        """Returns the code of a failure, as the program will see it."""
         code, kind = (_code_of(data), "") if rejected else ("", type_of(data))
         taken = None if rejected else self._take("result", tool, lambda: data)
 
@@ -169,17 +168,17 @@ class Trace:
     # ---- keeping -------------------------------------------------------------------------------------------
 
     def freeze(self) -> TraceState | None:
-        """For the snapshot. The same object goes on being written to."""
+        """The state for the snapshot; later notes still change this object."""
         return self._state
 
     def thaw(self, stored: TraceState | None) -> None:
-        """What is packed here knows more than the snapshot: of waits in which nothing settled."""
+        """Prefers what is packed here: it knows waits in which nothing settled, the snapshot does not."""
         self._state = _decoder.decode(_inflate(self._packed)).state if self._packed else stored
         self._packed = b""
         self._catch_up()
 
     def pack(self, calls: Sequence[CallRecord]) -> None:
-        """While nothing runs: small, and readable by itself."""
+        """Makes the trace small while its run is suspended or over; `look` can still read it."""
         if self._state is not None:
             self._packed = _deflate(_encoder.encode(self._record_of(self._state, calls)))
             self._state = None
@@ -189,11 +188,11 @@ class Trace:
         return len(self._packed)
 
     def forget(self) -> None:
-        """Its place is needed. A suspended run's trace is still in its snapshot."""
+        """Frees the packed bytes. A suspended run's trace is still in its snapshot."""
         self._packed = b""
 
     def look(self, calls: Sequence[CallRecord]) -> Packed | None:
-        """What is known now; `calls` is the ledger while the run goes on. None if it was forgotten."""
+        """What is known now; `calls` is the ledger of a run that goes on. None if the trace was forgotten."""
         if self._state is not None:
             return _decoder.decode(_encoder.encode(self._record_of(self._state, calls)))
         if not self._packed:
@@ -221,7 +220,7 @@ class Trace:
     def _ending(
         self, status: str, why: str, output: Sequence[Output], at_ms: int
     ) -> Callable[[TraceState], None]:
-        """Holds on to nothing large: a suspended run keeps it until it goes on."""
+        """The change that ends a leg. Holds nothing large: a suspended run keeps it until it goes on."""
         items = len(output)
         sizes = [len(item.raw_value) if item.type == "json" else utf8_bytes(item.text) for item in output]
         taken = [self._take("output", "", lambda item=item: _json(item)) for item in output]
@@ -252,7 +251,7 @@ def why_of(result: Completed | Waiting | Failed) -> str:
 
 
 def _record(state: TraceState, key: str, data: bytes | None) -> None:
-    """What is past the bound keeps its shape only."""
+    """Past the bound only the shape of a value is kept."""
     if data is None or key in state.recorded or state.recorded_bytes + len(data) > MAX_RECORDED_BYTES:
         return
     state.recorded[key] = data
@@ -267,7 +266,7 @@ def _drop_leg(state: TraceState, index: int) -> None:
 
 
 def _intern(shapes: list[bytes], shape: dict[str, object] | None) -> int:
-    """-1 where the shape is not known, or there are too many to keep them all."""
+    """The shape's index; -1 if it is not known or too many are kept."""
     if shape is None:
         return -1
     encoded = msgspec.json.encode(shape)

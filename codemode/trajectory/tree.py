@@ -1,4 +1,4 @@
-"""A trajectory as text: a row per call, nested ones under their parent, each with its bar on a time axis.
+"""Draws a trajectory as text: a row per call, nested calls under their parent, and bars on a time axis.
 
 Every line fits the width, and nothing a program or a server wrote reaches the terminal unescaped.
 """
@@ -48,7 +48,7 @@ def draw_session(session: SessionTrajectory, width: int) -> str:
 
 
 def draw_run(run: Trajectory, width: int, now_ms: int | None = None) -> str:
-    """With `now_ms`, what is not over is drawn as lasting until now."""
+    """With `now_ms`, calls that are not over are drawn as lasting until now."""
     width = max(width, _NARROWEST)
     head = f"{run.run_id}  {run.status}{_because(run.code)}  agent {run.agent}  session {run.session}"
     lines = [fit(head, width).rstrip()]
@@ -74,7 +74,7 @@ def draw_run(run: Trajectory, width: int, now_ms: int | None = None) -> str:
 
 
 def duration(ms: float) -> str:
-    """Nine columns at most, whatever a file says."""
+    """At most nine columns, whatever a file says."""
     for limit, divisor, unit in ((1000, 1, "ms"), (60_000, 1000, "s"), (3_600_000, 60_000, "min")):
         if ms < limit:
             amount = ms / divisor
@@ -84,7 +84,7 @@ def duration(ms: float) -> str:
 
 
 def _columns(width: int) -> _Columns:
-    """They and the time, with a space after each of the first three."""
+    """Shares the width between label, status, time and bar, with a space after each of the first three."""
     status, bar = (14, width // 4) if width < _NARROW else (22, width // 3)
     return _Columns(width - status - bar - _TIME_COLUMNS - 3, status, bar)
 
@@ -162,7 +162,7 @@ def _time(row: _Row, now_ms: int | None) -> str:
 
 
 def _bar(row: _Row, axis: _Axis) -> str:
-    """At least one column wide, and never outside the axis, whatever the times in a file are."""
+    """A bar at least one column wide and never outside the axis, whatever times a file holds."""
     start = 0 if row.start is None else row.start - axis.origin
     end = axis.length if row.end is None else row.end - axis.origin
     first = min(axis.columns - 1, max(0, start * axis.columns // axis.length))

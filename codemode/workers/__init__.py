@@ -1,1 +1,1 @@
-"""Worker processes: who gets one, how it is talked to, and how it is ended."""
+"""Worker processes: which leg gets one, how the host talks to it, and how it ends."""

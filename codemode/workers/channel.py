@@ -1,7 +1,7 @@
-"""One socket on the event loop: whole frames in, whole frames out, and never a blocking call.
+"""One socket on the event loop: it reads and writes whole frames and never blocks.
 
-Plain non-blocking sockets rather than asyncio streams: a leg is a handful of small frames, and most of its
-time would be transports and tasks. One read per wake-up, so that a huge frame cannot hold the loop.
+Plain non-blocking sockets rather than asyncio streams: a leg is a handful of small frames, and transports and
+tasks would take most of its time. It reads once per wake-up, so that a huge frame cannot hold the loop.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from collections.abc import Callable
 from codemode_runtime.frames import Data, Frame, FrameReader, FrameRefused
 
 _CHUNK = 64 << 10
-_LARGE_CHUNK = 1 << 20  # inside a large frame; allocating it for a small one would cost more than reading it
+_LARGE_CHUNK = 1 << 20  # only inside a large frame; for a small one, allocating it costs more than reading
 
 
 class Channel:
-    """`on_end` is called once, with None if the peer closed the socket, else with what it did wrong."""
+    """Calls `on_end` once: with None if the peer closed the socket, else with the refusal of its bytes."""
 
     def __init__(
         self,
@@ -44,10 +44,10 @@ class Channel:
         return self._descriptor >= 0
 
     def is_deserted(self) -> bool:
-        """The peer is gone and has left nothing to read, whether the loop has noticed or not."""
+        """Whether the peer is gone and left nothing to read. Asks the socket: the loop may not know yet."""
         if not self.is_open:
             return True
-        if not self._news.poll(0):  # as nearly always
+        if not self._news.poll(0):  # nearly always
             return False
         try:
             return not self._connection.recv(1, socket.MSG_PEEK)
@@ -57,7 +57,7 @@ class Channel:
             return True
 
     def send(self, frame: list[Data], hand_over: socket.socket | None = None) -> None:
-        """Sends now what the socket takes and the rest when it can. A socket handed over is closed here."""
+        """Sends now what the socket takes, the rest when it can. Closes the socket it hands over."""
         if not self.is_open:
             if hand_over is not None:
                 hand_over.close()
@@ -80,12 +80,12 @@ class Channel:
             self._connection.close()
 
     def look(self) -> None:
-        """Takes what there is now, before the loop comes to it."""
+        """Reads what has arrived now, before the loop gets to it."""
         if self.is_open and self._news.poll(0):
             self._read()
 
     def drain(self) -> None:
-        """Takes what a peer that is gone has left in the socket; that it is gone is not told again."""
+        """Reads what a peer that is gone left in the socket; does not call `on_end` for its end."""
         while self.is_open and self._take():
             pass
 
@@ -94,7 +94,7 @@ class Channel:
             self._end(None)
 
     def _take(self) -> bool | None:
-        """Receives once, and hands on what is complete; False at the end, None where there is nothing yet."""
+        """Receives once and hands on complete frames; False at the end, None if nothing has arrived."""
         try:
             frames = self._receive()
         except (BlockingIOError, InterruptedError):
@@ -132,7 +132,7 @@ class Channel:
             except (BlockingIOError, InterruptedError):
                 return
             except OSError:
-                # the peer is gone; reading says so in its turn
+                # the peer is gone; the next read reports it
                 self._drop_unsent()
                 return
             if sent == len(data):

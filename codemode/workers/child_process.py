@@ -1,7 +1,7 @@
-"""A child process and the thread that keeps it: starts it, waits for it, tells the loop of its end.
+"""A child process, and the thread that starts it, waits for it and tells the loop when it has ended.
 
-The thread lives exactly as long as the process, because the kernel's death signal fires when the *thread*
-that started a process ends: started from a passing thread, a zygote would die with that thread.
+The thread lives exactly as long as the process, because the kernel sends the death signal when the *thread*
+that started the process ends: a zygote started from a short-lived thread would die with that thread.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 _MAX_COMPLAINT = 4096
-# -I and -S: nothing of the user's environment or site configuration; where modules are is handed over.
+# -I and -S keep out the user's environment and site configuration, so the module path is passed as arguments.
 _BOOT = """
 import sys
 fd, pid, entry, *sys.path = sys.argv[1:]
@@ -25,7 +25,7 @@ __import__(entry, fromlist=["main"]).main(int(fd), int(pid))
 
 
 class End(NamedTuple):
-    """`status` is None if the process could not be started. `complaint` is what it printed as it started."""
+    """`status` is None if the process could not be started. `complaint`: what it printed while starting."""
 
     status: int | None
     complaint: str
@@ -59,13 +59,13 @@ class ChildProcess:
 
     def _keep(self) -> None:
         end = self._run()
-        # a loop that is closed has nobody left to tell
+        # raised by a closed loop, where no task is left that could be told
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._ended, end)
 
     def _run(self) -> End:
         try:
-            # not shell, no user input: our own interpreter
+            # no shell and no user input: it starts our own interpreter
             process = subprocess.Popen(  # noqa: S603
                 self._command,
                 env={},
@@ -74,7 +74,7 @@ class ChildProcess:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 pass_fds=(self._descriptor,),
-                start_new_session=True,  # Ctrl-C is the host's to handle
+                start_new_session=True,  # so that Ctrl-C reaches the host alone
             )
         except OSError as error:
             return End(None, str(error))
@@ -87,7 +87,7 @@ class ChildProcess:
         assert process.stderr is not None
         complaint = b""
         with process.stderr as stderr:
-            # ends when the process has everything loaded: it closes its end then
+            # the loop ends when the process has loaded everything: it then closes its end
             while chunk := os.read(stderr.fileno(), _MAX_COMPLAINT):
                 complaint = (complaint + chunk)[-_MAX_COMPLAINT:]
         return End(process.wait(), complaint.decode(errors="replace").strip())

@@ -1,4 +1,4 @@
-"""What confinement amounts to, as the processes themselves report it. Judged in the host, applied there."""
+"""What confinement a worker really has. Processes apply it and report it; the host judges the reports."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ Stage = tuple[Layer, ...]
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """All layers of a worker by name, and the guarantees that none of them gives."""
+    """All layers of a worker, and the guarantees that no layer gives. `stages`: the reports behind them."""
 
     layers: Stage = ()
     unmet: tuple[str, ...] = ()
     stages: tuple[Stage, Stage] = ((), ())
 
     def updated(self, zygote: Stage, worker: Stage) -> Confinement:
-        """Free while workers report what the one before reported."""
+        """Costs nothing while each worker reports the same as the one before."""
         if (zygote, worker) == self.stages:
             return self
         # loads ctypes and the call tables, which a host that only imports the package need not pay for

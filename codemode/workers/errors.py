@@ -1,4 +1,4 @@
-"""What can go wrong between the host and its workers. One class per whose fault it is, each with its code."""
+"""Errors between the host and its workers. A class says which side is at fault, and has a code."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import signal
 
 
 class SupervisorError(Exception):
-    """Base of these errors. The supervisor goes on; only the leg that got the error is over."""
+    """Base of these errors. Only the leg that got the error is over; the supervisor goes on."""
 
     code = "internal_error"
 
@@ -26,11 +26,11 @@ class WorkerLost(SupervisorError):
 
 
 class ProtocolViolation(SupervisorError):
-    """The worker said something it must not say. It was killed, and nothing of what it said is used."""
+    """The worker broke the protocol. The host killed it and uses nothing of what it said."""
 
 
 class QueueFull(SupervisorError):
-    """As many legs are waiting for a worker as may wait. Nothing was started; try later."""
+    """The queue for workers has reached its limit. Nothing was started; try later."""
 
     code = "runtime_unavailable"
 
@@ -39,7 +39,7 @@ class QueueFull(SupervisorError):
 
 
 class Aborted(SupervisorError):
-    """The caller or the supervisor's end cancelled the leg. The worker was killed."""
+    """The caller cancelled the leg, or the supervisor closed. The worker was killed."""
 
     code = "aborted"
 

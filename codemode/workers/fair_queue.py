@@ -1,4 +1,4 @@
-"""A queue that is fair between sessions: each in its turn, and first come first served within one. Pure."""
+"""A queue that is fair between sessions: sessions take turns, and within one the first comes first. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class FairQueue(Generic[T]):
-    """A session that asks a hundred times delays another's first request by one turn, not by a hundred."""
+    """A session with a hundred requests delays the first request of another by one turn, not by a hundred."""
 
     def __init__(self) -> None:
         self._sessions: OrderedDict[str, deque[T]] = OrderedDict()
@@ -34,7 +34,7 @@ class FairQueue(Generic[T]):
         return item
 
     def discard(self, session: str, item: T) -> None:
-        """For one that gave up waiting; nothing happens if it is not there."""
+        """Removes an item whose owner gave up waiting; does nothing if the item is not there."""
         items = self._sessions.get(session)
         if items is not None and item in items:
             items.remove(item)

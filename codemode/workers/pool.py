@@ -1,7 +1,8 @@
-"""The workers of one flavour: some warm before they are asked for, replaced off the critical path.
+"""The workers of one flavour: keeps some warm before a leg asks, and replaces them off the critical path.
 
-The supervisor bounds how many are leased at once; a pool only sees to it that a worker is there. Flavours
-have pools of their own because a confined zygote can load nothing later: TypeScript is in it or is not.
+The supervisor bounds how many are leased at once; a pool only makes sure that there is a worker. Each flavour
+has its own pool because a confined zygote can load nothing later: TypeScript is in it from the start or
+never.
 """
 
 from __future__ import annotations
@@ -23,15 +24,16 @@ from codemode.workers.settings import WorkerSettings
 from codemode.workers.worker import Worker
 from codemode.workers.zygote import Zygote
 
-# From a lease to the fork that replaces its worker, unless somebody waits: longer than most legs. While a leg
-# goes on longer than that, and another worker is ready, once more, as forking takes a processor for a while.
+# From a lease to the fork that replaces its worker, unless a leg waits for one: longer than most legs take.
+# While a leg takes longer and another worker is ready, the pool waits again, up to this many times, because
+# forking takes a processor for a while.
 _REFILL_SECONDS = 0.02
 _REFILL_DELAYS = 10
 
 
 @dataclass(slots=True)
 class Counters:
-    """Since the supervisor was started, over all pools."""
+    """Counts over all pools since the supervisor started; `tokens` numbers the workers."""
 
     spawned: int = 0
     killed: int = 0
@@ -41,7 +43,7 @@ class Counters:
 
 
 class Pool:
-    """Starts its zygote with the first demand, and again if it dies. Not to be used after `close`."""
+    """Starts its zygote at the first demand, and again if the zygote dies. Do not use it after `close`."""
 
     def __init__(
         self,
@@ -57,7 +59,7 @@ class Pool:
         self.starting: set[Worker] = set()
         self.confinement = Confinement()
         self.build_id = ""
-        self._homes: dict[int, Zygote] = {}  # of every worker whose process lives, by token
+        self._homes: dict[int, Zygote] = {}  # the zygote of every worker whose process lives, by token
         self._settings = settings
         self._counters = counters
         self._processors = processors
@@ -79,7 +81,7 @@ class Pool:
         self._target = self._settings.engine.warm_workers
         self._watch_idleness()
         while True:
-            # the one that was busy last: its pages and caches are the warmest
+            # takes the worker that was busy last: its pages and caches are the warmest
             worker = self.ready.pop() if self.ready else await self._wait_for_one()
             if worker.is_usable:
                 self._refill_soon()
@@ -88,7 +90,7 @@ class Pool:
                 return worker
 
     async def wait_ready(self) -> None:
-        """Returns when a worker is ready, raises RuntimeUnavailable if none can be."""
+        """Returns when a worker is ready; raises RuntimeUnavailable if none can be started."""
         if not self.ready:
             self._hand_out(await self._wait_for_one())
 
@@ -121,7 +123,7 @@ class Pool:
     # ---- filling
 
     def _refill_soon(self) -> None:
-        """Not while a short leg runs: forking would compete with it for the processor."""
+        """Waits a moment before it forks: forking would compete with a short leg for the processor."""
         if self._refill_timer is None:
             self._refill_delays = _REFILL_DELAYS
             self._refill_timer = self._loop.call_later(_REFILL_SECONDS, self._refill_if_quiet)
@@ -192,7 +194,7 @@ class Pool:
         self._target = min(self._settings.idle_warm, self._settings.engine.warm_workers)
         while len(self.ready) > self._target:
             self._retire(self.ready.popleft())
-        if self.starting:  # what is ready only now would stay for good
+        if self.starting:  # a worker that becomes ready after this would stay for good
             self._watch_idleness()
 
     # ---- what workers tell
@@ -228,8 +230,8 @@ class Pool:
             self._refill_soon()
         elif worker in self.starting:
             self.starting.remove(worker)
-            if status is not None:  # else its zygote ended, and that is dealt with there
-                # not replaced until the next demand: what keeps workers from starting would keep on
+            if status is not None:  # if None, its zygote ended: zygote_has_ended deals with that
+                # not replaced until the next demand: the replacement would probably fail in the same way
                 told = f"a worker ended with status {status} as it started"
                 self._fail_demand(RuntimeUnavailable(told), keep=len(self.starting))
 
@@ -263,7 +265,7 @@ class Pool:
     # ---- helpers
 
     def _hand_out(self, worker: Worker) -> None:
-        """To whoever waits longest, else into the stock."""
+        """Gives the worker to the leg that has waited longest, else puts it into the stock."""
         while self._demand:
             waiting = self._demand.popleft()
             if not waiting.done():
@@ -280,7 +282,7 @@ class Pool:
         self._homes[worker.token].expect_exit(worker)
 
     def _fail_demand(self, error: SupervisorError, keep: int = 0) -> None:
-        """`keep` of those that wait longest go on waiting: there is a worker on its way for each."""
+        """Fails the waiting legs, except the `keep` oldest: a worker is on its way for each of those."""
         waiting = [future for future in self._demand if not future.done()]
         self._demand = deque(waiting[:keep])
         for future in waiting[keep:]:

@@ -1,7 +1,7 @@
-"""The supervisor: leases isolated workers to legs of runs, within bounds, fairly, and survives their deaths.
+"""The supervisor leases isolated workers to legs, within bounds and fairly, and survives their deaths.
 
-It owns every process of the engine. Pools keep workers warm; this module decides who gets one next, and what
-state all of it is in. Belongs to one event loop, and never blocks it.
+It owns every process of the engine. Pools keep workers warm; this module decides which leg gets one next, and
+reports the state of them all. It belongs to one event loop and never blocks it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from codemode.workers.worker import Worker
 
 
 def second_opinion(flavour: Flavour, outcome: Outcome) -> Flavour | None:
-    """The flavour in which to start a refused program once more, if there is one.
+    """The flavour in which to start a refused program once more, or None.
 
-    OXC parses TypeScript that the parser of the first flavour does not, but takes seconds to load: it has a
+    OXC parses TypeScript that the parser of the first flavour refuses, but takes seconds to load. So it has a
     flavour of its own, which is started for the first program that needs it.
     """
     refused = isinstance(outcome, Refused) and outcome.code == "typescript_transform_failed"
@@ -58,7 +58,7 @@ class Supervisor:
         )
 
     async def start(self) -> None:
-        """Returns when a worker is ready. Raises RuntimeUnavailable, and then leaves nothing behind."""
+        """Returns when a worker is ready. If it raises RuntimeUnavailable, it leaves nothing behind."""
         try:
             flavours: tuple[Flavour, ...] = ("javascript", *self.settings.prewarm)
             await asyncio.gather(*(self._pool(f).wait_ready() for f in flavours), self._processors.find())
@@ -67,10 +67,10 @@ class Supervisor:
             raise
 
     async def lease(self, *, session: str = "", flavour: Flavour = "javascript") -> Worker:
-        """A worker for one leg; release it. Cancel to stop waiting for it.
+        """A worker for one leg, which the caller must release. Cancel to stop waiting for it.
 
-        Raises QueueFull at once if too many are waiting, RuntimeUnavailable if no worker can be started. The
-        flavour is the program's language; see `second_opinion` for TypeScript that is refused.
+        Raises QueueFull at once if too many legs are waiting, RuntimeUnavailable if no worker can be started.
+        The flavour is the program's language; see `second_opinion` for TypeScript that is refused.
         """
         if self._is_closed:
             raise Aborted("the supervisor is closed")
@@ -87,7 +87,7 @@ class Supervisor:
         return worker
 
     async def close(self) -> None:
-        """Kills what runs and returns when no process is left. What was queued or running gets Aborted."""
+        """Kills all workers and returns when no process is left. Queued and running legs get Aborted."""
         self._is_closed = True
         while self._queue:
             waiting = self._queue.pop()
@@ -99,7 +99,7 @@ class Supervisor:
 
     @property
     def build_id(self) -> str:
-        """Of the guest image that the workers run; empty before one has started."""
+        """The build id of the guest image that the workers run; empty before the first zygote is ready."""
         for pool in self._pools.values():
             if pool.build_id:
                 return pool.build_id
@@ -130,7 +130,7 @@ class Supervisor:
             await waiting
         except asyncio.CancelledError:
             if waiting.done() and not waiting.cancelled() and waiting.exception() is None:
-                self._free_slot()  # it was given just as its owner gave up
+                self._free_slot()  # the slot was given just as the leg gave up waiting
             else:
                 self._queue.discard(session, waiting)
             raise
@@ -139,7 +139,7 @@ class Supervisor:
         while self._queue:
             waiting = self._queue.pop()
             if not waiting.done():
-                waiting.set_result(None)  # the slot passes on without being free in between
+                waiting.set_result(None)  # the slot goes straight to the next leg, never free between
                 return
         self._busy -= 1
 

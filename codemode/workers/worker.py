@@ -1,12 +1,12 @@
-"""The host's end of one worker: what the engine holds while it runs one leg of a run.
+"""The host's end of one worker, which the engine holds while it runs one leg of a run.
 
     with await supervisor.lease(session=..., flavour=...) as worker:
         outcome = await worker.start(...)          # or worker.send_resume(...), then await worker.outcome()
-        while isinstance(outcome, wire.Idle): ...  # do what it asks for, then
-            outcome = await worker.deliver(...)    # or await worker.capture(...), to go on with it elsewhere
+        while isinstance(outcome, wire.Idle): ...  # do what the guest asks for, then
+            outcome = await worker.deliver(...)    # or await worker.capture(...), to resume it elsewhere
 
-Everything a worker says is untrusted: the first deviation kills it and fails its leg. The deadline is kept
-in the worker; the clock here is for one that does not obey. Cancelling an await kills the worker.
+Everything a worker says is untrusted: at the first deviation it is killed and its leg fails. The worker keeps
+the deadline itself; the clock here is for a worker that does not obey. Cancelling an await kills the worker.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from codemode.workers.busy_wait import BusyWait, Processors
 from codemode.workers.channel import Channel
 from codemode.workers.errors import Aborted, ProtocolViolation, SupervisorError, WorkerLost
 
-# For what is no computing of a guest and has no budget: captures.
+# For captures: the guest computes nothing then, so no budget bounds them.
 _PATIENCE_SECONDS = 30.0
 _CLOSE_SECONDS = 0.001
 _ATTEND = frame_parts(wire.encode(wire.Attend()))
 _DELIVER = wire.encode(wire.Deliver())
 _RESET = frame_parts(wire.encode(wire.Reset()))
-# The guest counts output and stops a program that makes too much; this only catches a worker that lies.
+# The guest counts output and stops a program that makes too much; the check here only catches a lying worker.
 _OUTPUT_SLACK = 2
 _OUTCOMES = (
     wire.Idle,
@@ -47,7 +47,7 @@ _OVERDUE = wire.Interrupted[wire.GuestMessages](())
 
 
 class RunDescriptor(Protocol):
-    """What a run offers its program. The offer travels with it; `lookup` answers what it leaves open."""
+    """What a run offers its program. The offer travels with the program; `lookup` answers the rest."""
 
     @property
     def offer(self) -> wire.Offer: ...
@@ -62,7 +62,7 @@ class WorkerOwner(Protocol):
 
 
 class Worker:
-    """One request at a time. `release` ends the lease and must be called; leaving `with` does it."""
+    """Takes one request at a time. `release` ends the lease and must be called; leaving `with` does it."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Worker:
         self._busy_wait = BusyWait(processors)
         self._reply: asyncio.Future[tuple[wire.FromWorker, Data]] | None = None
         self._descriptor: RunDescriptor | None = None
-        self._alarm: asyncio.TimerHandle | None = None  # one for the leg, or for what is delivered after it
+        self._alarm: asyncio.TimerHandle | None = None  # for the leg's deadline, or for one deliver after it
         self._is_computing = False
         self._output_left = 0
         self._items_left = 0
@@ -109,20 +109,20 @@ class Worker:
 
     @property
     def is_usable(self) -> bool:
-        """Asked around each leg: of one killed a moment ago nobody has told yet, but its socket knows."""
+        """Asks the socket too: it knows of a worker killed a moment ago, before the zygote has told."""
         return self._fault is None and not self._channel.is_deserted()
 
     async def start(
         self, program: str, language: Language, limits: Limits, budget_ms: int, descriptor: RunDescriptor
     ) -> wire.Outcome:
-        """Runs the program to its first outcome. The budget is the leg's, from when the worker has it."""
+        """Runs the program to its first outcome. The budget is for the leg, from when the worker gets it."""
         self._begin(descriptor, limits)
         start = wire.StartLeg(program, language, limits, budget_ms, descriptor.offer)
         self._open(frame_parts(wire.encode(start)), budget_ms)
         return await self.outcome()
 
     def attend(self) -> None:
-        """A request will follow at once: waking takes as long as making it ready."""
+        """Wakes the worker for a request that follows at once: waking takes as long as preparing it."""
         if self._fault is None:
             self._busy_wait.wake(lambda: self._channel.send(_ATTEND), self.pid)
 
@@ -135,9 +135,9 @@ class Worker:
         descriptor: RunDescriptor,
         exact_positions: bool,
     ) -> None:
-        """Restores a captured guest into this fresh one and delivers; `outcome` waits for what comes of it.
+        """Has the worker restore a captured guest and deliver settlements; `outcome` waits for the result.
 
-        Apart, so that the caller can make itself ready while the worker works.
+        The two are apart so that the caller can prepare itself while the worker works.
         """
         self._begin(descriptor, limits)
         packed = pack_settlements(settlements)
@@ -152,7 +152,7 @@ class Worker:
         return await self.outcome()
 
     async def capture(self, max_bytes: int) -> tuple[wire.Captured, Data]:
-        """The delta of an idle guest, which may go on; empty if it has more than `max_bytes`."""
+        """The delta of an idle guest, which can go on afterwards; empty if it would exceed `max_bytes`."""
         self._channel.reader.max_tail = max_bytes
         patience = self._loop.call_later(_PATIENCE_SECONDS, self._break, WorkerLost(None))
         try:
@@ -166,7 +166,7 @@ class Worker:
         return message, delta
 
     def release(self) -> None:
-        """The lease is over. A worker that is still computing is killed."""
+        """Ends the lease. Kills a worker that is still computing."""
         if not self.is_leased:
             return
         self.is_leased = False
@@ -176,7 +176,7 @@ class Worker:
             self._busy_wait.end()
             self._break(Aborted("the lease ended while the guest computed"))
         reusable = self._legs_left > 0 and self.is_usable and not self._is_suspect
-        # later: whoever waits for the outcome need not wait for a process to be woken, or to end
+        # later, so that the task that waits for the outcome does not wait for a process to wake or to end
         if reusable:
             self._is_starting = True
             self._loop.call_later(0, self._channel.send, _RESET)
@@ -185,26 +185,26 @@ class Worker:
         self._owner.worker_is_free(self, reusable)
 
     def kill(self, reason: str = "the run was aborted") -> None:
-        """At any moment: whoever awaits an outcome gets Aborted."""
+        """May be called at any moment; a task that awaits an outcome gets Aborted."""
         self._break(Aborted(reason))
 
     def refuse(self, why: str) -> SupervisorError:
-        """Its guest says what no guest says: it is killed. Answers what to raise."""
+        """Kills the worker because its guest said what no guest says. Returns the error to raise."""
         return self._break(ProtocolViolation(why))
 
     def retire(self) -> None:
-        """To be called by the pool for a worker that nobody needs: it ends when its socket closes."""
+        """The pool calls this for a worker that is no longer needed: it ends when its socket closes."""
         self._channel.close()
 
     def lend(self) -> None:
-        """To be called by the pool when it gives the worker out."""
+        """The pool calls this when it leases the worker."""
         self.is_leased = True
         self._legs_left -= 1
 
     def exited(self, status: int | None) -> None:
-        """To be called by the zygote when the process is gone."""
+        """The zygote calls this when the process is gone."""
         if self._fault is None:
-            # its last words may still be in the socket: a watchdog answers and ends the process at once
+            # its last message may still be in the socket: a watchdog answers and at once ends the process
             self._channel.drain()
             self._fault = self._fault or WorkerLost(status)
         self._channel.close()
@@ -220,12 +220,12 @@ class Worker:
         self._items_left = limits.output_items
 
     def _open(self, request: list[Data], budget_ms: int) -> None:
-        """The first request of a leg. The alarm is set once the worker has it, and works."""
+        """Sends the first request of a leg, then sets the alarm, while the worker already works."""
         self._send(request, opens=True)
         self._alarm = self._loop.call_later(budget_ms / 1000 + self._grace, self._on_overdue)
 
     async def outcome(self) -> wire.Outcome:
-        """Of the computing that was asked for."""
+        """Waits for the outcome of the request that was sent."""
         self._is_computing = True
         outcome, _ = await self._answer()
         self._is_computing = False
@@ -265,7 +265,7 @@ class Worker:
             self._busy_wait.end()
 
     def _on_overdue(self) -> None:
-        """The worker missed its deadline by more than the grace: it is killed, and answered for."""
+        """The worker missed its deadline by more than the grace: kills it and answers in its place."""
         self._alarm = None
         if self._is_computing and self._reply is not None and not self._reply.done():
             self._reply.set_result((_OVERDUE, b""))
@@ -295,7 +295,7 @@ class Worker:
         try:
             found = descriptor.lookup(kind, key)
             frame = frame_parts(wire.encode(wire.LookupAnswer(found is not None)), found or b"")
-        except Exception as error:  # the descriptor is the engine's: its leg fails with its error
+        except Exception as error:  # the engine's own descriptor failed: the leg fails with that error
             if self._reply is not None:
                 _fail(self._reply, error)
             self._break(Aborted("the run descriptor failed"))
@@ -306,7 +306,7 @@ class Worker:
         if refused is not None:
             self._break(ProtocolViolation(str(refused)))
         else:
-            # how it ended is for the zygote to say; one that only closed its socket has to go all the same
+            # the zygote will say how it ended; a worker that only closed its socket has to end too
             self._owner.kill_worker(self)
 
     def _break(self, fault: SupervisorError) -> SupervisorError:
@@ -331,13 +331,13 @@ class Worker:
 
 def _fail(reply: asyncio.Future[tuple[wire.FromWorker, Data]], error: Exception) -> None:
     reply.set_exception(error)
-    # Looked at, or asyncio would complain where nobody awaits it any more: whoever waited awake was cancelled
-    # between two looks, or a lease ended before anybody asked for the outcome.
+    # asyncio complains of an exception that no task retrieves: the busy-waiting task may have been cancelled
+    # between two looks, or the lease may have ended before any task asked for the outcome.
     reply.exception()
 
 
 def _output_of(outcome: wire.Outcome) -> tuple[int, int]:
-    """How much there is of it, value included, and how many items."""
+    """Size of the output, final value included, and number of items."""
     if isinstance(outcome, wire.Refused | wire.RestoreRefused):
         return 0, 0
     size = len(outcome.result.value) if isinstance(outcome, wire.Done) else 0

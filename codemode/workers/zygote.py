@@ -1,7 +1,7 @@
-"""The host's end of one zygote: start it, have workers made and killed, learn how they ended.
+"""The host's end of one zygote: starts it, has it make and kill workers, and learns how they ended.
 
-Workers are the zygote's children, so only it can signal and reap them without a race; the host asks it to.
-That can be relied on because the zygote is the host's own child, and killing it kills them all.
+Workers are the zygote's children, so only the zygote can signal and reap them without a race; the host asks
+it to. The host can rely on that because the zygote is its own child, and killing it kills all its workers.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from codemode_runtime.zygote_wire import Flavour, FromZygote, Setup, ToZygote
 from codemode.workers.channel import Channel
 from codemode.workers.child_process import ChildProcess, End
 
-# How long a worker may take to be gone after it was told to; then its zygote is held to be stuck and killed.
+# How long a worker may take to end after it was told to; after that its zygote counts as stuck and is killed.
 _REAP_SECONDS = 5.0
 
 
 class Child(Protocol):
-    """What a zygote tells of a worker it made."""
+    """A worker as its zygote sees it: the zygote sets `pid` and calls `exited`."""
 
     token: int
     pid: int | None
@@ -32,7 +32,7 @@ class Child(Protocol):
 
 
 class Watcher(Protocol):
-    """Who owns the zygote."""
+    """The owner of a zygote, which hears of its life."""
 
     def zygote_is_ready(self, zygote: Zygote) -> None: ...
     def zygote_is_compiling(self, zygote: Zygote) -> None: ...
@@ -53,12 +53,12 @@ class Zygote:
         self.build_id = ""
         self.layers: tuple[Layer, ...] = ()
         self.is_ready = False
-        self.has_served = False  # a worker of it got as far as being ready
+        self.has_served = False  # at least one of its workers became ready
         self._watcher = watcher
         self._loop = asyncio.get_running_loop()
         self._children: dict[int, Child] = {}
         self._doomed: dict[int, asyncio.TimerHandle] = {}
-        self._orders: list[_Order] = []  # from before it was ready
+        self._orders: list[_Order] = []  # given before it was ready
         self._reason = ""
         ours, theirs = socket.socketpair()
         self._channel = Channel(ours, lambda frame: self._on_message(frame.head), self._on_end)
@@ -70,7 +70,7 @@ class Zygote:
         return self._keeper.pid
 
     def spawn(self, child: Child, connection: socket.socket, hurry: bool) -> None:
-        """Makes a worker that has `connection`, which is closed here once it has been handed over."""
+        """Makes a worker with `connection` as its socket; closes our copy once the zygote has it."""
         self._children[child.token] = child
         order = _Order(zygote_wire.Spawn(child.token, hurry), connection)
         if self.is_ready:
@@ -88,13 +88,13 @@ class Zygote:
         self._expect_end(child)
 
     def expect_exit(self, child: Child) -> None:
-        """Its socket is closed: it ends by itself, or is killed if it does not."""
+        """Call after closing the child's socket. A child that does not end by itself is killed."""
         if child.token in self._children and child.token not in self._doomed:
             late = self._loop.call_later(_REAP_SECONDS, self._insist, child)
             self._doomed[child.token] = late
 
     def close(self) -> None:
-        """Everything of it ends at once."""
+        """Ends the zygote and all its workers at once."""
         if self.forks and self.is_ready:
             self._channel.close()  # it reaps its workers, then ends
         else:
@@ -144,12 +144,12 @@ class Zygote:
             child.exited(status)
 
     def _on_end(self, refused: FrameRefused | None) -> None:
-        """Its control socket closed; the process is ending or must."""
+        """The control socket closed: the process is ending or must. Without fork it ends by itself."""
         if self.forks or refused is not None:
             self._keeper.kill()
 
     def _on_process_end(self, end: End) -> None:
-        self._channel.drain()  # its last words, why it did not start among them, may still be in the socket
+        self._channel.drain()  # its last messages, such as why it did not start, may still be in the socket
         was_the_worker = self.is_ready and not self.forks
         self.is_ready = False
         self._channel.close()
@@ -157,6 +157,6 @@ class Zygote:
             order.connection.close()
         self._orders.clear()
         for token in list(self._children):
-            # without fork the process was the worker; with it, workers die of the death signal
+            # without fork the process was the worker itself; with fork, the death signal kills the workers
             self._forget(token, end.status if was_the_worker else None)
         self._watcher.zygote_has_ended(self, self._reason or end.complaint or f"its status was {end.status}")

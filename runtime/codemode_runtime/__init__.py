@@ -1,4 +1,4 @@
 """The execution plane: one guest in one process, and the worker around it.
 
-Imports nothing of the control plane; a worker process loads only this package.
+It imports nothing of the control plane; a worker process loads only this package.
 """

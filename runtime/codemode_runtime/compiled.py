@@ -1,7 +1,7 @@
-"""The compiled guest: a private, verified cache of machine code, because compiling takes a second.
+"""Loads the compiled guest from a private, verified cache of machine code, because compiling takes a second.
 
-A compiled module has no integrity check of its own and a damaged one crashes the process, so the folder
-must belong to the user alone and each file is checked against its hash before it is mapped.
+A compiled module has no integrity check of its own, and a damaged one crashes the process. So the folder must
+belong to the user alone, and each file is checked against its hash before it is mapped.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from codemode_runtime.wasm import Machine, new_engine
 
 
 def load_machine(image: Image, cache: Path | None = None, *, trusted: bool = True) -> Machine:
-    """Milliseconds from the cache; about a second where it has to compile. Raises ImageUnavailable.
+    """Milliseconds from the cache; about a second if it has to compile. Raises ImageUnavailable.
 
-    Inside a user namespace every foreign owner looks alike: who enters one asks `is_private` before, and
-    says here what the answer was.
+    Inside a user namespace every foreign owner looks alike: a process that enters one asks `is_private`
+    before, and passes the answer as `trusted`.
     """
     engine = new_engine(compiles_alone=not trusted)
     try:
@@ -49,7 +49,7 @@ def _name(image: Image) -> str:
 
 
 def _wasmtime_version() -> str:
-    """The name of its metadata folder; asking importlib.metadata takes a tenth of a cold start."""
+    """Reads the name of its metadata folder; importlib.metadata would take a tenth of a cold start."""
     packages = Path(wasmtime.__file__).parent.parent
     return next(
         (found.name.removesuffix(".dist-info") for found in packages.glob("wasmtime-*.dist-info")), "wasmtime"
@@ -59,11 +59,11 @@ def _wasmtime_version() -> str:
 def _load(engine: wasmtime.Engine, image: Image, cache: Path) -> wasmtime.Module:
     path = cache / _name(image)
     if is_private(cache) and is_intact(path):
-        # refused by wasmtime itself: another CPU or configuration; the file is compiled anew
+        # wasmtime refuses code for another CPU or configuration; it is then compiled anew
         with contextlib.suppress(wasmtime.WasmtimeError):
             return wasmtime.Module.deserialize_file(engine, str(path))
     module = wasmtime.Module(engine, image.wasm)
-    # a read-only home costs a second at each start, nothing else
+    # a read-only home only costs a second at each start
     with contextlib.suppress(OSError):
         _store(path, bytes(module.serialize()))
     return module

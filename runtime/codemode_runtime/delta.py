@@ -1,10 +1,10 @@
 """Deltas: the bytes of a paused guest, as the difference to its pristine image.
 
 A delta holds the guest's own patch against the image (opaque here) and extents of heap beyond it. Both
-directions stream between linear memory and the compressed bytes: a copy of a large heap in between would
-cost more in page faults than compressing it does; a small one is unpacked at once. `open_delta` accepts any
-bytes and either answers or raises DeltaRefused, and so does reading from it. Whether the bytes are authentic
-is the snapshot envelope's concern; whatever they are, they are only ever written into a guest's memory.
+directions stream between linear memory and the compressed bytes: copying a large heap in between would cost
+more in page faults than compressing it. A small one is unpacked at once. `open_delta` accepts any bytes and
+either returns or raises DeltaRefused, and so does reading from it. The snapshot envelope authenticates the
+bytes; even bytes that are not authentic are only ever written into a guest's memory.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ _VERSION = 1
 _HEADER = struct.Struct("<4sB3x16sIIII")  # magic, version, build id, memory, patch, extents, payload
 _EXTENT = struct.Struct("<II")  # first page, pages
 MAX_MEMORY = (1 << 30) + (64 << 20)  # the largest guest: the biggest heap and the image
-_FAST_ABOVE = 1 << 20  # from here on speed counts for more than ratio
+_FAST_ABOVE = 1 << 20  # above this, speed matters more than the ratio
 _STREAM_ABOVE = 64 << 10
-# Made once: making one takes longer than a small delta does. One guest at a time per process uses them.
+# Made once, because making one takes longer than a small delta. One guest at a time uses them in a process.
 _packer, _fast_packer = zstandard.ZstdCompressor(level=3), zstandard.ZstdCompressor(level=-1)
 _unpacker = zstandard.ZstdDecompressor()
 
 
 class DeltaRefused(Exception):
-    """These bytes are no delta for this guest image; nothing was restored."""
+    """These bytes are not a delta for this guest image; nothing was restored."""
 
     code = "snapshot_restore_failed"
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Whole pages from `page` on; `data` may be a view of memory that only has to live while encoding."""
+    """Whole pages from `page` on; `data` may be a view of memory, which must live only while encoding."""
 
     page: int
     data: bytes | memoryview
@@ -89,7 +89,7 @@ def open_delta(
     payload = _Payload(memoryview(data)[_HEADER.size :], size)
     table: list[tuple[int, int]] = []
     body = size - count * _EXTENT.size - patch
-    if count or body:  # as nearly never in a small one
+    if count or body:  # nearly never in a small delta
         table += _EXTENT.iter_unpack(payload.read(count * _EXTENT.size))
         _check_table(table, memory, body)
     return OpenDelta(memory, payload.read(patch), table, payload)
@@ -101,10 +101,10 @@ def _raw(build_id: str) -> bytes:
 
 
 class _Payload:
-    """The decompressed bytes, read in order; whatever is wrong with them is a refusal."""
+    """The decompressed bytes, read in order; raises DeltaRefused for anything that is wrong with them."""
 
     def __init__(self, data: memoryview, size: int) -> None:
-        self._reader: Any  # its stubs have holes
+        self._reader: Any  # zstandard's stubs are incomplete
         if size > _STREAM_ABOVE:
             self._reader = _unpacker.stream_reader(data)
         else:
@@ -133,7 +133,7 @@ class _Payload:
 
 def _unpack(data: memoryview, size: int) -> bytes:
     try:
-        if zstandard.frame_content_size(data) != size:  # what it announces would be allocated
+        if zstandard.frame_content_size(data) != size:  # the decompressor allocates what the frame announces
             raise DeltaRefused("damaged")
         return _unpacker.decompress(data)
     except zstandard.ZstdError:

@@ -1,6 +1,6 @@
-"""How deep JSON text nests and how many parts it has, found out before anybody decodes it. Pure, and quick.
+"""Finds out how deep JSON text nests and how many parts it has, before it is decoded. Pure, and quick.
 
-Decoders count recursion against whatever stack their caller has left; this answers the same everywhere. And a
+Decoders count recursion against the stack that their caller has left; this answers the same everywhere. And a
 decoder that makes millions of empty lists holds up everything else in its process for seconds.
 """
 
@@ -18,7 +18,7 @@ _OTHERS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 def refusal_of(json: bytes) -> str | None:
-    """Why it is not to be decoded in the host, as the end of a sentence; None if it may be."""
+    """Why the host must not decode it, as the end of a sentence; None if it may."""
     brackets = json.count(b"[") + json.count(b"{")
     if brackets <= MAX_DEPTH:
         return None

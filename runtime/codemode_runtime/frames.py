@@ -1,9 +1,9 @@
-"""Frames: how bytes on a socket between host, zygote and worker are cut into messages. Pure.
+"""Frames cut the bytes on a socket between host, zygote and worker into messages. Pure.
 
 A frame is two 32-bit lengths, a JSON head and a binary tail (deltas and long lookups travel as they are).
 Lengths are checked against the receiver's caps before anything is kept, so that a peer cannot make the other
-side allocate by announcing. A large tail is not copied on its way: new memory costs more than what is done
-with it. What the head says is wire.py's concern.
+side allocate memory by announcing a length. A large tail is not copied on its way: new memory costs more than
+reading or writing it. wire.py reads the head.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 _LENGTHS = struct.Struct("<II")
 HEADER_BYTES = _LENGTHS.size
 MAX_HEAD = 64 << 20
-MAX_TAIL = 320 << 20  # the largest snapshot that can be configured, and some
+MAX_TAIL = 320 << 20  # a little above the largest snapshot that can be configured
 
 
 LARGE_TAIL = 128 << 10
@@ -23,13 +23,13 @@ Data = bytes | bytearray | memoryview
 
 
 class FrameRefused(Exception):
-    """The peer broke the protocol: nothing it says from here on is believed."""
+    """The peer broke the protocol: nothing that it says afterwards is trusted."""
 
     code = "internal_error"
 
 
 class FrameTooLarge(Exception):
-    """What was to be sent exceeds what a receiver takes; nothing was sent."""
+    """The frame exceeds what a receiver accepts; nothing was sent."""
 
     code = "internal_error"
 
@@ -44,7 +44,7 @@ def encode_frame(head: bytes, tail: Data = b"") -> bytes:
 
 
 def frame_parts(head: bytes, tail: Data = b"", prefix: bytes = b"") -> list[Data]:
-    """The same to be sent piece by piece: a large tail as it lies. Raises FrameTooLarge.
+    """The same in pieces to send one after the other; does not copy a large tail. Raises FrameTooLarge.
 
     `prefix` is what the tail begins with.
     """
@@ -58,9 +58,9 @@ def frame_parts(head: bytes, tail: Data = b"", prefix: bytes = b"") -> list[Data
 
 
 class FrameReader:
-    """Collects received bytes and gives back whole frames. Its caps may be changed between frames.
+    """Collects received bytes and returns whole frames. Its caps may be changed between frames.
 
-    Either `feed` it, or receive into `space` where there is one, and then say how much with `filled`.
+    Either `feed` it; or, if `space` is not None, receive into it and report how much with `filled`.
     """
 
     __slots__ = ("_buffer", "_filled", "_head", "_tail", "max_head", "max_tail")
@@ -70,7 +70,7 @@ class FrameReader:
         self.max_tail = max_tail
         self._buffer = bytearray()
         self._head = b""
-        self._tail: bytearray | None = None  # a large one, as far as it has come
+        self._tail: bytearray | None = None  # a large tail, as far as it has arrived
         self._filled = 0
 
     @property
@@ -79,11 +79,11 @@ class FrameReader:
 
     @property
     def space(self) -> memoryview | None:
-        """Where the rest of a large tail belongs."""
+        """The memory for the rest of a large tail; None if no such tail is on its way."""
         return None if self._tail is None else memoryview(self._tail)[self._filled :]
 
     def filled(self, count: int) -> list[Frame]:
-        """So much was received into `space`."""
+        """`count` bytes were received into `space`."""
         assert self._tail is not None
         self._filled += count
         if self._filled < len(self._tail):
@@ -93,7 +93,7 @@ class FrameReader:
 
     def feed(self, data: bytes) -> list[Frame]:
         """Every frame that `data` completes. Raises FrameRefused for lengths over the caps."""
-        if not self.is_mid_frame and (frame := self._whole(data)) is not None:  # as nearly always
+        if not self.is_mid_frame and (frame := self._whole(data)) is not None:  # nearly always
             return [frame]
         frames: list[Frame] = []
         if self._tail is not None:
@@ -107,7 +107,7 @@ class FrameReader:
         return frames
 
     def _whole(self, data: bytes) -> Frame | None:
-        """If `data` is one frame, no more and no less."""
+        """The frame, if `data` is exactly one."""
         if len(data) < HEADER_BYTES:
             return None
         head_len, tail_len = _LENGTHS.unpack_from(data)

@@ -1,8 +1,8 @@
-"""One program in one VM: start it, run it until it is done, failed or idle, deliver, capture, restore.
+"""One program in one VM: starts it, runs it until it is done, failed or idle, delivers, captures, restores.
 
-Knows nothing of processes or sockets. Each leg is: start or restore, then deliver until the outcome is
-final; the caller does what the messages of an idle guest ask for. The C side is runtime/shim; the block
-layout and the numbers below are its (tests/runtime/test_abi.py compares them with shim.h).
+It knows nothing of processes or sockets. Each leg is: start or restore, then deliver until the outcome is
+final; the caller does what the messages of an idle guest ask for. The C side is runtime/shim, which defines
+the block layout and the numbers below (tests/runtime/test_abi.py compares them with shim.h).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _BLOCK = struct.Struct("<15I")
 _SETTINGS_AT = _BLOCK.size  # the fields the host writes follow: interrupt, limits
 _SETTINGS = struct.Struct("<7I")
 _RANGE = struct.Struct("<II")
-# room in linear memory for what is not heap: fragmentation at the end, growth in steps
+# room in linear memory beside the heap: fragmentation at the end, growth in steps
 _SLACK = 8 << 20
 
 
@@ -53,13 +53,12 @@ class Guest:
         self._set_limits(limits)
 
     def configure(self, limits: Limits, descriptor: GuestOffer) -> None:
-        """For a guest made before its run was known; memory stays within what it was made with."""
+        """For a guest made before its run was known; its memory stays within the limit it was made with."""
         self._descriptor = descriptor
         self._set_limits(limits)
 
     def warm(self, hot: Sequence[tuple[int, int]]) -> None:
-        """Makes pages its own now that a program would dirty later, and finds what will be called, while
-        nobody waits."""
+        """Does now what a program would wait for later: maps the pages it will dirty, finds the exports."""
         for at, size in hot:
             self._instance.populate(at, size)
         for name in (b"cm_start", b"cm_restore", b"cm_deliver", b"cm_capture"):
@@ -80,12 +79,12 @@ class Guest:
         return self._enter(settlements, b"cm_deliver")
 
     def capture(self) -> bytes:
-        """The delta of an idle guest, which may go on afterwards. Raises OutOfBounds if its plan is a lie."""
+        """The delta of an idle guest, which can go on afterwards. Raises OutOfBounds if its plan is a lie."""
         self._instance.call(b"cm_capture")
         patch_at, _, patch_len, extents_at, extents_len = self._read_block()[10:15]
         plan = self._instance.read(extents_at, extents_len * _RANGE.size)
         extents: list[Extent] = []
-        before = 0  # ascending and apart, or their sum could be anything
+        before = 0  # ranges must ascend without overlap, or their sum could be anything
         for start, end in _RANGE.iter_unpack(plan):
             if start % PAGE or end % PAGE or start >= end or start < before:
                 raise OutOfBounds(f"capture range {start:#x}-{end:#x}")
@@ -119,7 +118,7 @@ class Guest:
         self._block[_SETTINGS_AT] = 1
 
     def read_messages(self) -> bytes:
-        """What has been sent so far, as a JSON array; safe from another thread while the guest runs."""
+        """What the guest has sent so far, as a JSON array; safe from another thread while the guest runs."""
         return self._messages(self._read_block())
 
     def read_memory(self) -> bytes:
@@ -133,7 +132,7 @@ class Guest:
         return self._descriptor.lookup(Lookup(kind), key)
 
     def _set_limits(self, limits: Limits) -> None:
-        output = limits.output_bytes, 0, 0  # and what is used of it: bytes, items
+        output = limits.output_bytes, 0, 0  # the limit, then bytes and items used so far
         words = (0, limits.memory_bytes, *output, limits.pending_calls, limits.message_bytes)
         _SETTINGS.pack_into(self._block, _SETTINGS_AT, *words)
 
@@ -180,7 +179,7 @@ class Guest:
         return b"[" + self._instance.read(block[1], block[2]) + b"]"
 
 
-# Touches what most programs touch: closures, objects, strings, a call in flight, its settlement.
+# Uses what most programs use: closures, objects, strings, a call in flight, its settlement.
 _SAMPLE = """const seen = { list: [1, 'a'], at: new Date(0) };
 const call = async (id) => { const r = await tools.call(id, { id, seen }); return { ...r, n: String(id) }; };
 const all = await Promise.all(['a', 'b'].map((id) => call(id)));
@@ -191,7 +190,7 @@ _GAP = 32 * PAGE
 
 def find_hot_pages(machine: Machine, image: Image) -> tuple[tuple[int, int], ...]:
     """The memory (address, bytes) that a sample program dirties, and what lies between: other programs touch
-    that, and one long range is had as fast as many short ones. For `warm`, once per process tree."""
+    that, and mapping one long range is as fast as many short ones. For `warm`, once per process tree."""
     guest = Guest(machine, image, Limits())
     before = guest.read_memory()
     guest.start(_SAMPLE)

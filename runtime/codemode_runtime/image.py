@@ -1,4 +1,4 @@
-"""The guest image on disk: the pre-initialised module and the manifest that vouches for it."""
+"""The guest image on disk: the pre-initialised module, and the manifest with its hash."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Manifest(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Image(msgspec.Struct, frozen=True):
-    """`block` is the address of the block both sides share; `build_id` binds deltas to these bytes."""
+    """`block` is the address of the block that both sides share; `build_id` binds deltas to these bytes."""
 
     build_id: str
     block: int
@@ -63,13 +63,13 @@ def load(folder: Path = FOLDER) -> Image:
 
 
 def default_cache() -> Path:
-    """Where machine code made from the image is kept for this user. Here, as the host must name it too."""
+    """Where machine code made from the image is kept for this user. Here, because the host needs it too."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "codemode" / "compiled"
 
 
 def is_private(folder: Path) -> bool:
-    """Whether nobody but this user can have put anything there; a folder that is not there yet is."""
+    """Whether only this user can have written there; True for a folder that does not exist yet."""
     try:
         found = folder.stat()
     except FileNotFoundError:
@@ -80,7 +80,7 @@ def is_private(folder: Path) -> bool:
 
 
 def is_intact(compiled: Path) -> bool:
-    """Whether a file of the cache is what was put there. Here, as the host may ask without an engine."""
+    """Whether a file of the cache is unchanged. Here, because the host asks without loading wasmtime."""
     try:
         return compiled.with_suffix(".hash").read_text() == compiled_digest(compiled.read_bytes())
     except (OSError, UnicodeDecodeError):

@@ -1,8 +1,8 @@
-"""A worker's end of its socket: blocking, whole frames, nothing else.
+"""A worker's end of its socket: sends and receives whole frames, blocking.
 
-Being woken costs both sides tens of microseconds, more than answering a quick tool call. So a worker that
-expects an answer looks for it for a moment before it sleeps, as long as that pays: one look in vain, and it
-sleeps at once until an answer has been quick again. The host does likewise (codemode/workers/busy_wait.py).
+Waking costs both sides tens of microseconds, more than answering a quick tool call. So a worker that expects
+an answer looks for it for a moment before it sleeps, as long as that pays: after one look in vain it sleeps
+at once, until an answer has been quick again. The host does the same (codemode/workers/busy_wait.py).
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class Line:
         self._look_until = time.perf_counter() + LOOK_SECONDS
 
     def attend(self) -> None:
-        """The host says that it will ask at once."""
+        """The host has said that a request follows at once."""
         self._is_quick = True
         self._look_until = time.perf_counter() + LOOK_SECONDS
 
     def receive(self, *, soon: bool = False) -> Frame | None:
-        """The next frame; None when the host has closed its end. `soon`: it may come at once."""
+        """The next frame; None when the host has closed its end. `soon`: the frame may come at once."""
         while not self._frames:
             space = self._reader.space
             if space is not None:
@@ -64,7 +64,7 @@ class Line:
 
 
 class Nowhere:
-    """A line without another end, for rehearsals: what is sent is encoded and dropped."""
+    """A line without another end, for rehearsals: encodes what is sent and drops it."""
 
     def send(self, head: bytes, tail: Data = b"") -> None:
         frame_parts(head, tail)

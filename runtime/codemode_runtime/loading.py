@@ -1,7 +1,8 @@
-"""What a zygote loads before it is confined: machine code, parsers, and every path a leg will take.
+"""Loads everything a zygote needs before it is confined: machine code, parsers, and every path a leg will
+take.
 
-After confinement no file opens, so nothing may be left to load lazily; and what has run once here is shared
-by every worker instead of being paid for by each.
+After confinement no file opens, so nothing may be left to load lazily. And all workers share what has run
+once here, instead of each paying for it.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from codemode_runtime.shapes import Limits, Settlement
 from codemode_runtime.wasm import Machine
 from codemode_runtime.zygote_wire import Flavour, Setup
 
-# Frames in and out, and the copies a capture makes, beside the guest's own memory.
+# For frames in and out and the copies that a capture makes, beside the guest's own memory.
 _ROOM_BYTES = 256 << 20
 _COPIES = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """`data_bytes`: all the writable memory of a worker, the backstop behind the guest's own limit."""
+    """`data_bytes` limits all writable memory of a worker, behind the guest's own limit."""
 
     machine: Machine
     image: Image
@@ -47,9 +48,9 @@ class Loaded:
 
 
 def load(setup: Setup, trusted: bool, on_compile: Callable[[], None]) -> Loaded:
-    """Milliseconds; a second more where `on_compile` is called. Raises ImageUnavailable.
+    """Takes milliseconds, and a second more if it calls `on_compile`. Raises ImageUnavailable.
 
-    `trusted`: the cache folder is the user's alone.
+    `trusted`: only the user can write to the cache folder.
     """
     image = images.load()
     cache = Path(setup.cache)
@@ -67,9 +68,9 @@ def load(setup: Setup, trusted: bool, on_compile: Callable[[], None]) -> Loaded:
 
 
 def _compile_apart(image: Image, cache: Path) -> None:
-    """In a child: compiling starts threads, and those would escape confinement and not survive a fork.
+    """Compiles in a child: compiling starts threads, which would escape confinement and not survive a fork.
 
-    Where the cache cannot be written the child's work is lost, and it is done again here.
+    If the cache cannot be written the child's work is lost, and `load` compiles again here.
     """
     if not hasattr(os, "fork"):
         return

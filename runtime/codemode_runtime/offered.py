@@ -1,4 +1,4 @@
-"""The run descriptor as a worker sees it: what travelled with the run, and the host for the rest."""
+"""The run descriptor as a worker sees it: what travelled with the run; it asks the host for the rest."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from codemode_runtime.frames import FrameRefused
 from codemode_runtime.line import Line, Nowhere
 from codemode_runtime.shapes import Lookup
 
-# No tool, server or path has a longer name; a key beyond it is answered without asking.
+# No tool, server or path has a longer name; the worker answers a longer key without asking.
 MAX_KEY = 64 << 10
 
 

@@ -1,6 +1,6 @@
 """Data that host and worker both know: what a run is made of, what its value lost, layers of confinement.
 
-Loads nothing of WebAssembly, so that the host can import it.
+It loads nothing of WebAssembly, so that the host can import it.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ class Lookup(enum.IntEnum):
 
 
 class Stop(enum.IntEnum):
-    """Why a guest was ended where no program can catch it."""
+    """Why a guest was ended, in a way that no program can catch."""
 
-    ENGINE = 0  # a trap that is none of ours: a defect of the engine
+    ENGINE = 0  # a trap that we did not cause: a defect of the engine
     MEMORY = 1
     OUTPUT = 2
     CALLS = 3
     ABORT = 4  # the engine's own abort(): a broken invariant
     STACK = 5
-    MESSAGES = 6  # more sent at once than crosses
+    MESSAGES = 6  # it sent more at once than a worker forwards
 
 
 class GuestOffer(Protocol):
-    """What a run offers its program; see runtime/README.md for the shape of each answer."""
+    """What a run offers its program; runtime/README.md has the shape of each answer."""
 
     @property
     def has_namespaces(self) -> bool: ...
@@ -70,7 +70,7 @@ class Limits(Struct, frozen=True):
 
     @property
     def output_items(self) -> int:
-        """Of one result: an empty text has no bytes, and is kept and sent on all the same."""
+        """The limit for one result: an empty text has no bytes, but has to be kept and sent too."""
         return min(self.output_bytes, MAX_OUTPUT_ITEMS)
 
 
@@ -102,7 +102,7 @@ _SETTLEMENT = struct.Struct("<III")
 
 
 def pack_settlements(settlements: Sequence[Settlement]) -> bytes:
-    """As the guest reads them (`cm_deliver`, runtime/shim/abi.c); the host packs, the worker passes on."""
+    """Packs them as the guest reads them (`cm_deliver`, runtime/shim/abi.c); the worker passes them on."""
     parts: list[bytes] = []
     for settled in settlements:
         size = len(settled.json)

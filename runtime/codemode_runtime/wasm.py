@@ -1,8 +1,8 @@
-"""The only module that touches wasmtime: compiled code, instances, memory, raw calls.
+"""The guest's WebAssembly: instances, memory, raw calls. Beside it only compiled.py uses wasmtime for guests.
 
-Uses the raw C bindings on the hot path: a call through them costs 2 us against 18 us, and looking up one
-export costs 3 us against 0.4 ms for wrapping all of them. One guest computes at a time per process,
-because wasmtime-py keeps callbacks in process globals. Called by guest.py and compiled.py.
+It uses the raw C bindings on the hot path: a call through them costs 2 us against 18 us, and looking up one
+export costs 3 us against 0.4 ms for wrapping all of them. One guest computes at a time in a process, because
+wasmtime-py keeps callbacks in process globals. guest.py and compiled.py call it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, cast
 import wasmtime
 from wasmtime import _bindings  # pyright: ignore[reportPrivateUsage] - see the module docstring
 
-raw: Any = _bindings  # generated, and typed too loosely to check against
+raw: Any = _bindings  # generated, with types too loose to check against
 
 Lookup = Callable[[int, str], bytes | None]
 
@@ -31,8 +31,8 @@ PAGE = 4096
 WASM_PAGE = 65536
 
 
-# A page fault costs microseconds, a thousand pages in one call not much more. Kernels before 5.14 refuse
-# (EINVAL), and the pages are then faulted in one by one as ever.
+# A page fault costs microseconds, and a thousand pages in one call not much more. Kernels before 5.14 refuse
+# (EINVAL), and the pages are then faulted in one by one as usual.
 _POPULATE_WRITE = 23
 _madvise = ctypes.CDLL(None, use_errno=True).madvise
 _madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
@@ -41,8 +41,8 @@ _madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 _NO_FINALIZER: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(0)
 
 
-# Arguments of one call, and its result in the first; made once, because making it takes as long as a call.
-# Packed as bytes, because an object for each would take half as long.
+# The arguments of one call, and its result in the first. Made once, because making it takes as long as a
+# call; packed as bytes, because an object for each argument would take half as long as a call.
 _MAX_VALUES = 4
 _VALUES: Any = raw.wasmtime_val_raw * _MAX_VALUES
 _WORD = f"q{ctypes.sizeof(raw.wasmtime_val_raw) - 8}x"
@@ -64,13 +64,13 @@ class GuestTrap(Exception):
 
 
 class OutOfBounds(Exception):
-    """The guest named memory that it does not have; whatever it says is not to be believed."""
+    """The guest named memory that it does not have; nothing that it says can be trusted."""
 
 
 def new_engine(*, compiles_alone: bool = False) -> wasmtime.Engine:
-    """The one configuration; compiled code is only valid for it.
+    """An engine with our one configuration; compiled code is only valid for it.
 
-    `compiles_alone`: without helper threads, which would stay behind in a process that is going to fork.
+    `compiles_alone`: compiles without helper threads, which would stay in a process that is going to fork.
     """
     config = wasmtime.Config()
     if compiles_alone:
@@ -78,7 +78,7 @@ def new_engine(*, compiles_alone: bool = False) -> wasmtime.Engine:
     config.cranelift_opt_level = "speed"
     config.memory_init_cow = True
     stack = min(WASM_STACK, _native_stack() - (4 << 20))
-    # max_wasm_stack above this would abort the process; the setter is missing from Config
+    # a max_wasm_stack above this would abort the process; Config lacks the setter
     raw.wasmtime_config_async_stack_size_set(config.ptr(), stack + (1 << 20))
     config.max_wasm_stack = stack
     return wasmtime.Engine(config)
@@ -87,8 +87,8 @@ def new_engine(*, compiles_alone: bool = False) -> wasmtime.Engine:
 def _native_stack() -> int:
     """Lets the main thread's stack grow as far as it may; Linux honours that while the process runs.
 
-    A max_wasm_stack beyond the real stack would be a crash. Other threads get their stack when they
-    start: use threading.stack_size(NATIVE_STACK) for those that run guests.
+    A max_wasm_stack beyond the real stack would crash. Other threads get their stack when they start: use
+    threading.stack_size(NATIVE_STACK) for those that run guests.
     """
     if threading.current_thread() is not threading.main_thread():
         return NATIVE_STACK
@@ -117,14 +117,14 @@ class Machine:
         self._linker = linker
         self._pre = linker.instantiate_pre(module)
         self._running: Instance | None = None
-        self._trap = _trap_pointer()  # where a call says that it trapped; a new one after each that did
+        self._trap = _trap_pointer()  # a call that traps writes here; each trap needs a new one
         self._trap_at = ctypes.byref(self._trap)
 
     def instantiate(self, memory_limit: int, lookup: Lookup) -> Instance:
         return Instance(self, self._engine, self._pre, memory_limit, lookup)
 
     def run(self, instance: Instance, function: Any, values: Any) -> None:
-        """One raw call; host functions find the instance here."""
+        """Makes one raw call; host functions find the running instance here."""
         self._running = instance
         trap = self._trap
         try:
@@ -155,7 +155,7 @@ class Machine:
         self._guard(lambda guest: guest.write(at & 0xFFFFFFFF, guest.answer), 0)
 
     def _guard(self, action: Callable[[Instance], Any], size: int) -> Any:
-        """Keeps an exception for `run`: it must not travel through wasmtime's process global."""
+        """Keeps an exception for `run`, because it must not travel through wasmtime's process global."""
         guest = self._running
         assert guest is not None
         try:
@@ -167,7 +167,7 @@ class Machine:
 
 
 def _define_clock(linker: wasmtime.Linker, kind: wasmtime.FuncType) -> object:
-    """The one import of every leg, by the raw way: 3 us against 25. The answer has to live as long as it."""
+    """Defines the import that every leg calls, in the raw way: 3 us against 25. Keep what it returns."""
 
     def now(_env: Any, _caller: Any, slots: Any, _count: int) -> int:
         slot = slots[0]
@@ -202,7 +202,7 @@ class Instance:
         self._lookup = lookup
         self.answer = b""
         self.host_error: Exception | None = None
-        self._functions: dict[bytes, tuple[Any, Any]] = {}  # and how to pass it
+        self._functions: dict[bytes, tuple[Any, Any]] = {}  # a function, and the reference to pass
         self._values = _VALUES()
         self._known_size = 0
         trap = _trap_pointer()
@@ -219,7 +219,7 @@ class Instance:
         )
 
     def close(self) -> None:
-        """Frees the memory; without it wasmtime-py leaks the instance for good."""
+        """Frees the memory; without this wasmtime-py leaks the instance for good."""
         self._functions.clear()
         self._store.close()
 
@@ -232,7 +232,7 @@ class Instance:
         return _RESULT.unpack_from(values)[0]
 
     def find(self, name: bytes) -> tuple[Any, Any]:
-        """An exported function; `call` does this the first time, which takes longer than calling."""
+        """Finds an exported function; `call` does this the first time, which takes longer than the call."""
         found = self._export(name).of.func
         function = self._functions[name] = (found, ctypes.byref(found))
         return function
@@ -241,7 +241,7 @@ class Instance:
         return raw.wasmtime_memory_data_size(self.context, ctypes.byref(self._memory))
 
     def grow_to(self, size: int) -> None:
-        """Raises MemoryError where the memory limit forbids it."""
+        """Raises MemoryError if the memory limit forbids it."""
         if size <= self._known_size:
             return
         missing = size - self.size()
@@ -267,7 +267,7 @@ class Instance:
         return ctypes.string_at(self.base + at, size)
 
     def view(self, at: int, size: int) -> memoryview:
-        """Memory in place, both ways; not to be used once the guest is closed."""
+        """The memory itself, to read and write; do not use it after the guest is closed."""
         self.check(at, size)
         return memoryview((ctypes.c_char * size).from_address(self.base + at)).cast("B")
 
@@ -276,7 +276,7 @@ class Instance:
         ctypes.memmove(self.base + at, data, len(data))
 
     def populate(self, at: int, size: int) -> None:
-        """Maps whole pages now that will be written; only ever a matter of speed."""
+        """Maps whole pages now that will be written later; this only affects speed."""
         self.check(at, size)
         _madvise(self.base + at, size, _POPULATE_WRITE)
 

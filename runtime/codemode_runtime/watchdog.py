@@ -1,11 +1,11 @@
-"""The worker's deadline: a thread that stops a guest which computes past the end of its budget.
+"""The worker's deadline: a thread that stops a guest that computes past the end of its budget.
 
-QuickJS polls a flag about every half millisecond, so raising it is nearly always enough, and everything the
+QuickJS polls a flag about every half millisecond, so setting it is nearly always enough, and everything the
 program sent can still be read. A few native loops never poll (`reverse` of a huge array-like, compiling a
 regular expression); for those the thread answers in the worker's place and ends the process.
 
-Nobody wakes the thread: waking it when a leg begins cost 0.3 ms, more than most legs. It sleeps on the clock
-of processor time that the process has used, which stands still while nothing computes.
+A leg does not wake the thread when it begins: that cost 0.3 ms, more than most legs take. The thread sleeps
+on the clock of processor time that the process has used, which stands still while nothing computes.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import time
 from collections.abc import Callable
 from typing import NoReturn, Protocol
 
-# From the flag to the end of the process. Between polls lie microseconds; this is for a busy machine.
+# From the flag to the end of the process. Polls are microseconds apart; a busy machine needs this long.
 PATIENCE_SECONDS = 0.015
 # How much a guest may compute before the thread takes notice; far below the shortest budget.
 NOTICE_SECONDS = 0.010
-# While a guest computes, a leg may end and another begin with an earlier deadline.
+# Longest sleep while a guest computes: a leg may end, and another begin with an earlier deadline.
 LOOK_SECONDS = 0.020
 STACK_BYTES = 512 << 10
 _CLOCK_PROCESS_CPUTIME_ID = 2
@@ -32,7 +32,7 @@ class Interruptible(Protocol):
 
 
 class Watchdog:
-    """Armed once per leg; `enter` and `leave` enclose each stretch of computing.
+    """Arm it once per leg; `enter` and `leave` enclose each stretch of computing.
 
     `on_overdue` runs in the thread while the computing thread cannot leave: it must end the process.
     """
@@ -46,24 +46,24 @@ class Watchdog:
         self._guest: Interruptible | None = None
 
     def start(self) -> None:
-        """Before confinement: no thread can be started after it."""
+        """Call before confinement: no thread can be started after it."""
         previous = threading.stack_size(STACK_BYTES)
         threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
         threading.stack_size(previous)
 
     def arm(self, deadline: float | None) -> None:
-        """`deadline` by time.monotonic(); None for none."""
+        """`deadline` is a time of time.monotonic(); None means no deadline."""
         with self._lock:
             self._deadline = deadline
 
     def enter(self, guest: Interruptible | None) -> None:
-        """`guest` is None while something computes that cannot be interrupted."""
+        """`guest` is None for computing that cannot be interrupted."""
         with self._lock:
             self._computing, self._guest = True, guest
             self._stretch += 1
 
     def leave(self) -> None:
-        """From here on the guest may be closed: the thread does not touch it any more."""
+        """Afterwards the guest may be closed: the thread no longer touches it."""
         with self._lock:
             self._computing, self._guest = False, None
 
@@ -78,7 +78,7 @@ class Watchdog:
                 self._stop()
 
     def _time_left(self) -> float | None:
-        """Of the guest that computes; None while none does."""
+        """The time left to the guest that computes; None while nothing computes."""
         with self._lock:
             if self._deadline is None or not self._computing:
                 return None
@@ -103,7 +103,7 @@ _clock_nanosleep = getattr(ctypes.CDLL(None), "clock_nanosleep", None)
 
 
 def _sleep_while_idle(seconds: float) -> None:
-    """Until this process has computed for so long; where it cannot be asked, for so long."""
+    """Sleeps until this process has computed for `seconds`; without such a clock, for `seconds`."""
     span = _Timespec(0, int(seconds * 1e9))
     if _clock_nanosleep is None or _clock_nanosleep(_CLOCK_PROCESS_CPUTIME_ID, 0, ctypes.byref(span), None):
         time.sleep(seconds)

@@ -1,8 +1,8 @@
 """What host and worker say to each other: one struct per message, strict in both directions.
 
 The worker forwards what its guest sent without reading it; the host decodes it here, typed, and treats any
-deviation as an attack: `read_worker` returns a message or raises FrameRefused, whatever the bytes. Values of
-programs stay raw JSON until somebody needs them (`decode_value`). Loads nothing of WebAssembly.
+deviation as an attack: `decode_from_worker` returns a message or raises FrameRefused, for any bytes. Values
+of programs stay raw JSON until they are needed (`decode_value`). Loads nothing of WebAssembly.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from codemode_runtime.shapes import Language, Layer, Limits, LossyValue, Stop
 WorkId = Annotated[int, Meta(ge=1, le=0xFFFFFFFF)]
 Count = Annotated[int, Meta(ge=0, le=0xFFFFFFFF)]
 Micros = Annotated[int, Meta(ge=0)]
-M = TypeVar("M")  # messages: raw where a worker writes them, typed where the host reads them
-R = TypeVar("R")  # a result or failure, likewise
+M = TypeVar("M")  # messages: a worker writes them raw, the host reads them typed
+R = TypeVar("R")  # a result or a failure, in the same way
 
 
 class Message(Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", tag=str.lower):
@@ -70,7 +70,7 @@ GuestMessages = tuple[GuestMessage, ...]
 
 
 class OfferedAnswer(Struct, frozen=True, array_like=True):
-    """One lookup that travels with the run instead of being asked for."""
+    """One answer that travels with the run, so that the worker need not ask."""
 
     kind: int
     key: str
@@ -78,7 +78,7 @@ class OfferedAnswer(Struct, frozen=True, array_like=True):
 
 
 class Offer(Struct, frozen=True):
-    """What a worker knows of the run descriptor from the start. `complete`: what is not here is nowhere."""
+    """What a worker knows of the run descriptor from the start. `complete`: there is nothing else."""
 
     has_namespaces: bool = False
     complete: bool = True
@@ -86,7 +86,7 @@ class Offer(Struct, frozen=True):
 
 
 class Attend(Message, frozen=True):
-    """A request will follow at once: be awake for it."""
+    """A request follows at once: stay awake for it."""
 
 
 class StartLeg(Message, frozen=True):
@@ -100,7 +100,7 @@ class StartLeg(Message, frozen=True):
 class ResumeLeg(Message, frozen=True):
     """The frame's tail is packed settlements, so many bytes of them, and the delta.
 
-    `exact_positions` is what the worker that started the program said of it.
+    `exact_positions` is what the worker that started the program reported.
     """
 
     limits: Limits
@@ -119,7 +119,7 @@ class Capture(Message, frozen=True):
 
 
 class Reset(Message, frozen=True):
-    """Forget the guest, make a fresh one and say so with Ready."""
+    """Forget the guest, make a fresh one and answer with Ready."""
 
 
 class LookupAnswer(Message, frozen=True):
@@ -135,7 +135,7 @@ ToWorker = Attend | StartLeg | ResumeLeg | Deliver | Capture | Reset | LookupAns
 
 
 class Spent(Struct, frozen=True, forbid_unknown_fields=True):
-    """Microseconds since the request before: preparing the text, restoring, computing."""
+    """Microseconds spent on one request: preparing the text, restoring, computing."""
 
     prepare_us: Micros = 0
     restore_us: Micros = 0
@@ -160,9 +160,9 @@ class Cause(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Failure(Struct, frozen=True, forbid_unknown_fields=True):
-    """`tool`: the error is a tool's or was caused by one. `bytes` and `head` are of a value too large.
+    """`tool`: a tool failed or caused the error. `bytes` and `head` describe a value that is too large.
 
-    `causes` are errors behind the thrown one: its cause, what an AggregateError holds, and so on.
+    `causes` are the errors behind the thrown one: its cause, what an AggregateError holds, and so on.
     """
 
     kind: Literal["exception", "syntax", "unhandled", "deadlock", "value_too_large"]
@@ -190,7 +190,7 @@ class _Outcome(_Measured, Generic[M], frozen=True):
 
 
 class Idle(_Outcome[M], Generic[M], frozen=True):
-    """Waiting for the host. `returned`: the program has ended, calls it never awaited have not."""
+    """Waiting for the host. `returned`: the program has ended, but not the calls that it never awaited."""
 
     returned: bool
     pending_calls: Count
@@ -215,7 +215,7 @@ class Stopped(_Outcome[M], Generic[M], frozen=True):
 
 
 class Interrupted(_Outcome[M], Generic[M], frozen=True):
-    """Still computing at its deadline. `messages` holds what could be read."""
+    """The guest was still computing at its deadline. `messages` holds what could be read."""
 
 
 class Refused(Message, frozen=True):
@@ -229,7 +229,7 @@ class Refused(Message, frozen=True):
 
 
 class RestoreRefused(Message, frozen=True):
-    """The delta was not restored: no delta of this build, or larger than the limits of this leg."""
+    """The delta was not restored: it is not of this build, or larger than the limits of this leg."""
 
     code: Literal["snapshot_restore_failed", "memory_limit_exceeded"]
     message: str
@@ -242,7 +242,7 @@ class Ready(Message, frozen=True):
 
 
 class Captured(Message, frozen=True):
-    """The frame's tail is the delta; empty if it has more than was asked for at most."""
+    """The frame's tail is the delta; empty if it exceeds `max_bytes` of the request."""
 
     bytes: Count
     capture_us: Micros
@@ -279,14 +279,14 @@ def encode(message: Message) -> bytes:
 
 
 def decode_to_worker(head: bytes) -> ToWorker:
-    """The host is trusted: a failure here is a defect, and ends the worker."""
+    """For the worker. The host is trusted: a failure here is a defect, and ends the worker."""
     return _to_worker.decode(head)
 
 
 def decode_from_worker(head: bytes) -> FromWorker:
-    """Any bytes: a message, or FrameRefused and nothing else."""
+    """For the host. Takes any bytes: returns a message or raises FrameRefused, and nothing else."""
     try:
-        head.decode()  # skipped parts would not be looked at otherwise
+        head.decode()  # the decoder does not check the parts that it skips
         message = _from_worker.decode(head)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise FrameRefused(f"no message of a worker: {error}") from None
@@ -295,7 +295,7 @@ def decode_from_worker(head: bytes) -> FromWorker:
 
 
 def _check_values(message: FromWorker) -> None:
-    """What goes into a result unread must decode when somebody reads it: a number of 5,000 digits is JSON,
+    """Checks that values which go into a result unread will decode later: a number of 5,000 digits is JSON,
     and yet no decoder takes it."""
     if isinstance(message, Done):
         decode_value(message.result.value)
@@ -306,7 +306,7 @@ def _check_values(message: FromWorker) -> None:
 
 
 def decode_value(raw: Raw | bytes) -> Any:
-    """The JSON of a program as Python data, or FrameRefused if it is none, too deep or in too many parts."""
+    """A program's JSON as Python data; FrameRefused if it is not JSON, too deep or in too many parts."""
     data = bytes(raw)
     refusal = refusal_of(data)
     if refusal is not None:
@@ -318,7 +318,7 @@ def decode_value(raw: Raw | bytes) -> Any:
 
 
 def count_messages(messages: bytes) -> int | None:
-    """How many a guest's JSON array holds; None if it is none, as when read while it was being written."""
+    """How many messages a guest's JSON array holds; None if it is not one, such as one half written."""
     try:
         return len(_raws.decode(messages))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError):

@@ -1,7 +1,7 @@
-"""The worker process: one leg of one run at a time, on behalf of a host at the other end of a socket.
+"""The worker process: runs one leg of one run at a time, for a host at the other end of a socket.
 
 It forwards and decides nothing: what a guest sends goes to the host unread. The guest exists before its
-program arrives, so that only evaluation is on the critical path. Started by zygote.py; any failure here ends
+program arrives, so that only evaluation is on the critical path. zygote.py starts it; any failure here ends
 the process, and the host fails that one run.
 """
 
@@ -25,14 +25,14 @@ from codemode_runtime.offered import OfferedDescriptor
 from codemode_runtime.shapes import Layer, Limits, Settlement, Stop, pack_settlements
 from codemode_runtime.watchdog import Interruptible, Watchdog
 
-# More is refused here, so that a program cannot keep the host busy with decoding what it sent.
+# A worker refuses more, so that a program cannot keep the host busy with decoding.
 MAX_MESSAGES = 20_000
 MAX_MESSAGE_BYTES = 48 << 20
 _COUNT_ABOVE = 256 << 10  # fewer bytes than this cannot hold too many
 
 
 class WorkerLoop:
-    """Serves frames until the host closes the socket. Must be made before confinement: it starts a thread."""
+    """Serves frames until the host closes the socket. Make it before confinement: it starts a thread."""
 
     def __init__(self, line: Line, make_guest: Callable[[], Guest], memory_bytes: int) -> None:
         self._line: Line | Nowhere = line
@@ -40,8 +40,8 @@ class WorkerLoop:
         self._memory_bytes = memory_bytes
         self._watchdog = Watchdog(self._answer_and_exit)
         self._watchdog.start()
-        self._exact_positions = True  # of the program of this leg
-        self._expects_soon = False  # the host said so, or the guest waits for calls, which may be quick
+        self._exact_positions = True  # for the program of this leg
+        self._expects_soon = False  # a request is announced, or the guest waits for calls, which may be quick
 
     def serve(self, layers: Sequence[Layer]) -> None:
         """`layers` is what confinement did to this process."""
@@ -50,9 +50,9 @@ class WorkerLoop:
             self._obey(wire.decode_to_worker(frame.head), frame.tail)
 
     def rehearse(self) -> None:
-        """Runs a leg that nobody sees, because a fork shares its parent's pages until it touches them.
+        """Runs a leg that the host does not see: a fork shares its parent's pages until it touches them.
 
-        Touching them all takes longer than a short leg: better now than when a program waits.
+        Touching them all takes longer than a short leg, so it is done now and not while a program waits.
         """
         line, self._line = self._line, Nowhere()
         self._guest = self._make_guest()
@@ -159,7 +159,7 @@ class WorkerLoop:
         self._line.send(wire.encode(captured), delta if len(delta) <= max_bytes else b"")
 
     def _answer_and_exit(self, guest: Interruptible | None) -> NoReturn:
-        """In the watchdog's thread. The guest computes on; what it has sent may be read half written."""
+        """Runs in the watchdog's thread. The guest computes on, so its messages may be half written."""
         try:
             sent = b"[]" if guest is None else guest.read_messages()
             if _is_too_much(sent) or wire.count_messages(sent) is None:

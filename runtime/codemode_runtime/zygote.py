@@ -1,8 +1,8 @@
-"""The zygote: a small, confined process that has everything loaded and forks workers on demand.
+"""The zygote: a small, confined process that has loaded everything and forks workers on demand.
 
 The host starts it with an empty environment and one socket, and hands it a socket for each worker it wants.
 After confinement it runs no guest and reads nothing that a guest wrote. It ends when the host's end of its
-socket closes, whatever closed it, and takes its workers along. Single-threaded, so that forking is sound.
+socket closes, for any reason, and ends its workers too. It has one thread, so that forking is sound.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from codemode_runtime.zygote_wire import FromZygote, Kill, Setup, Spawn, ToZygot
 
 Serve = Callable[[Line, Loaded, int, bool], None]
 _CHUNK = 64 << 10
-_MAX_DESCRIPTORS = 64  # at once; more than the host ever has on the way
+_MAX_DESCRIPTORS = 64  # in one read; more than the host ever has on the way
 
 
 def serve_host(line: Line, loaded: Loaded, parent_pid: int, hurry: bool) -> None:
-    """The life of a worker: one last thread, confinement, then whatever the host asks for."""
+    """The life of a worker: starts its last thread, confines itself, then does what the host asks for."""
     worker = WorkerLoop(line, loaded.make_guest, loaded.memory_bytes)
     if loaded.confined:
         layers = confine.confine_worker(loaded.data_bytes, parent_pid)
@@ -48,7 +48,7 @@ def serve_host(line: Line, loaded: Loaded, parent_pid: int, hurry: bool) -> None
 
 
 def main(control_fd: int, host_pid: int, serve: Serve = serve_host) -> NoReturn:
-    """The process from start to end. Tests pass a `serve` with other habits."""
+    """The process from start to end. Tests pass a `serve` that behaves differently."""
     status = 1
     try:
         ZygoteLoop(socket.socket(fileno=control_fd), host_pid, serve).run()
@@ -56,7 +56,7 @@ def main(control_fd: int, host_pid: int, serve: Serve = serve_host) -> NoReturn:
     finally:
         if status:
             _print_failure()
-        # no interpreter shutdown: there is nothing to save, and workers would pay for it
+        # no interpreter shutdown: there is nothing to save, and it would slow down workers
         os._exit(status)
 
 
@@ -67,21 +67,21 @@ class ZygoteLoop:
         self._serve = serve
         self._reader = FrameReader()
         self._descriptors: deque[int] = deque()
-        self._pids: dict[int, int] = {}  # of workers alive, by token
-        self._tokens: dict[int, int] = {}  # the other way round
+        self._pids: dict[int, int] = {}  # of living workers, by token
+        self._tokens: dict[int, int] = {}  # of living workers, by pid
 
     def run(self) -> None:
         setup = self._receive_setup()
         if setup is None:
             return
-        trusted = is_private(Path(setup.cache))  # in a namespace of our own nobody could tell any more
+        trusted = is_private(Path(setup.cache))  # asked first: in our own namespace it cannot be told
         if setup.confined:
             early = confine.prepare_zygote([self._control.fileno()], self._host_pid)
         else:
             early = _only_mortal(self._host_pid)
         try:
             self._loaded = load(setup, trusted, lambda: self._send(zygote_wire.Compiling()))
-        except Exception as error:  # whatever keeps guests from running is the host's answer
+        except Exception as error:  # the host is told whatever keeps guests from running
             self._send(zygote_wire.Unavailable(f"{type(error).__name__}: {error}"))
             return
         self._settle_down()
@@ -94,8 +94,8 @@ class ZygoteLoop:
             self._become_the_worker()
 
     def _settle_down(self) -> None:
-        """What must happen before confinement and is worth sharing with every fork."""
-        # from here on nothing can be printed: workers must not hold a descriptor that leads anywhere
+        """Does what must happen before confinement and is worth sharing with every fork."""
+        # nothing can be printed afterwards: workers must not hold a descriptor that leads anywhere
         os.dup2(0, 1)
         os.dup2(0, 2)
         self._wake_up, wake_up_writer = socket.socketpair()
@@ -105,7 +105,7 @@ class ZygoteLoop:
         signal.signal(signal.SIGCHLD, _ignore)
         signal.set_wakeup_fd(wake_up_writer.fileno(), warn_on_full_buffer=False)
         gc.collect()
-        gc.freeze()  # collections would touch, and so copy, the pages that forks share
+        gc.freeze()  # a collection would touch, and so copy, the pages that forks share
         gc.disable()
 
     # ---- with fork
@@ -133,7 +133,7 @@ class ZygoteLoop:
             case Spawn(token, hurry):
                 self._fork(token, self._descriptors.popleft(), hurry)
             case Kill(token):
-                # only a parent can be sure whose pid it signals: until it reaps, nobody else gets that pid
+                # only a parent can be sure whose pid it signals: until it reaps, no other process gets it
                 if token in self._pids:
                     os.kill(self._pids[token], signal.SIGKILL)
             case Setup():
@@ -179,7 +179,7 @@ class ZygoteLoop:
     # ---- without
 
     def _become_the_worker(self) -> None:
-        """Its token does not matter: this process is all there is, and its end is the worker's."""
+        """Without fork there is one worker, so its token does not matter: this process ends with it."""
         while not self._descriptors:
             if self._receive() is None:
                 return
@@ -210,12 +210,12 @@ class ZygoteLoop:
 
 
 def _only_mortal(parent_pid: int) -> list[Layer]:
-    """Confinement is off; that everything dies with the host is not part of it."""
+    """For confinement that is off: a process still dies with its host, which is no part of confinement."""
     return [attempt("death_signal", lambda: death_signal(this_kernel(), parent_pid))]
 
 
 def _ignore(_number: int, _frame: object) -> None:
-    """A signal that is ignored outright would not wake the poll, and children would not stay to be reaped."""
+    """A handler, because an ignored SIGCHLD would not wake the poll and would reap children unseen."""
 
 
 def _print_failure() -> None:

@@ -1,4 +1,4 @@
-"""What the host tells a zygote, and what a zygote reports. Both ends are ours: no guest speaks here."""
+"""The messages between the host and a zygote. Both ends are ours: no guest can send any."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Setup(Message, frozen=True):
 
 
 class Spawn(Message, frozen=True):
-    """The worker's end of its socket travels with the frame. `hurry`: somebody is already waiting for it."""
+    """The worker's end of its socket travels with the frame. `hurry`: a leg is already waiting for it."""
 
     token: int
     hurry: bool
@@ -34,7 +34,7 @@ class Kill(Message, frozen=True):
 
 
 class Compiling(Message, frozen=True):
-    """The machine code is not in the cache; the first start takes a second."""
+    """The machine code is not in the cache; this start takes a second longer."""
 
 
 class Unavailable(Message, frozen=True):

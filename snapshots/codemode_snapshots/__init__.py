@@ -1,7 +1,7 @@
 """The persistence plane: envelopes, stores and retention, for the host process.
 
-Knows nothing of WebAssembly or of what a delta means. `SqliteStore` is imported from
-`codemode_snapshots.sqlite`, so that hosts which keep runs in memory never load sqlite3.
+It knows nothing of WebAssembly or of what a delta means. Import `SqliteStore` from
+`codemode_snapshots.sqlite`: hosts that keep runs in memory never load sqlite3.
 """
 
 from codemode_snapshots.envelope import Opened, seal, unseal

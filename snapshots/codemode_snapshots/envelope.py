@@ -1,4 +1,4 @@
-"""Sealing a delta and its run state into one authenticated envelope, and opening it again. Pure.
+"""Seals a delta and its run state into one authenticated envelope, and opens it again. Pure.
 
 FORMAT.md has the bytes. `unseal` is the one gate for untrusted bytes: it returns parts that were sealed for
 exactly this run, scope and build, or raises EnvelopeRefused; any other exception that leaves it is a defect.
@@ -29,12 +29,12 @@ _PART_BYTES_MAX = 2**32 - 1
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """The parts of an envelope that passed every check. Its names are those it was asked for."""
+    """The parts of an envelope that passed every check, the check of its names included."""
 
     created_at_ms: int
     expires_at_ms: int
     state: bytes
-    delta: bytes | memoryview  # a view of the envelope: a copy of a large one takes longer than checking it
+    delta: bytes | memoryview  # a view of the envelope: copying a large one takes longer than checking it
 
 
 def seal(key: bytes, label: Label, *, state: bytes, delta: bytes | bytearray | memoryview) -> bytes:
@@ -74,7 +74,7 @@ def unseal(
     if len(envelope) > max_bytes:
         raise EnvelopeRefused("too_large")
     _, _, key_id, created_at_ms, expires_at_ms, state_bytes, delta_bytes = _head(envelope)
-    # what its names must be is compared as it lies: taking them apart would take longer than all the rest
+    # the names are compared as encoded bytes: decoding them would take longer than all the rest
     names = _names(build_id, run_id, scope)
     texts = _texts(names)
     body = _HEAD.size + len(texts)
@@ -97,7 +97,7 @@ def unseal(
 
 
 def _head(envelope: bytes) -> tuple[bytes, int, bytes, int, int, int, int]:
-    """Nothing in it is believed yet."""
+    """Reads the head; nothing in it is trusted yet."""
     if len(envelope) < _PREFIX.size or not envelope.startswith(MAGIC):
         raise EnvelopeRefused("damaged")
     if _PREFIX.unpack_from(envelope)[1] != FORMAT_VERSION:
@@ -112,7 +112,7 @@ def _names(build_id: str, run_id: str, scope: Scope) -> tuple[str, ...]:
 
 
 def _texts(names: Sequence[str]) -> bytes:
-    """As they lie in an envelope; for names that no label has, bytes that no envelope has."""
+    """The names as an envelope holds them; for names that no label allows, bytes that no envelope has."""
     parts: list[bytes] = []
     for name in names:
         raw = name.encode("utf-8", "surrogatepass")
@@ -131,7 +131,7 @@ def _end_of_texts(envelope: bytes) -> int:
 
 
 def _difference(envelope: bytes, names: Sequence[str]) -> Reason:
-    """In which name an envelope of ours first differs from what was asked for."""
+    """The first name in which an envelope of ours differs from the one asked for."""
     if not envelope.startswith(_texts(names[:1]), _HEAD.size):
         return "wrong_build"
     return "wrong_scope" if envelope.startswith(_texts(names[:2]), _HEAD.size) else "wrong_run"
@@ -139,7 +139,7 @@ def _difference(envelope: bytes, names: Sequence[str]) -> Reason:
 
 @functools.lru_cache(maxsize=8)
 def _keyed(key: bytes) -> hmac.HMAC:
-    """To be copied: beginning anew takes longer than all the rest of a small envelope."""
+    """Copy it before use. Cached, because making one takes longer than all the rest of a small envelope."""
     return hmac.new(key, digestmod=hashlib.sha256)
 
 

@@ -1,4 +1,4 @@
-"""What the persistence plane refuses, one class per refusal path.
+"""The refusals of the persistence plane, one class for each way to refuse.
 
 `code` (and `reason`, `limit`) are stable and meant for programs; messages are sentences for people and may
 change.
@@ -60,7 +60,7 @@ class NotHeld(SnapshotError):
 
 
 class StoreFull(SnapshotError):
-    """A limit of the store stands in the way. Nothing was written; a purge of expired runs may make room."""
+    """A limit of the store is reached. Nothing was written; a purge of expired runs may make room."""
 
     code = "store_full"
 

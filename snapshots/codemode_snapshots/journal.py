@@ -1,4 +1,4 @@
-"""Calls and decisions that settled while their run was suspended, and the seal that keeps them honest. Pure.
+"""Calls and decisions that settled while their run was suspended, and the seal that authenticates them. Pure.
 
 A recorded settlement is a tool result or an approval that the program will believe, so it is bound to its
 run, kind, call and place in the order just as an envelope is bound to its run.

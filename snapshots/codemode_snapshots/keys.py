@@ -1,7 +1,7 @@
 """The key that seals envelopes: fresh for an in-memory store, in a private file beside a durable one.
 
-The file holds 64 hexadecimal digits and a newline. Whoever can read it can forge snapshots, so a file that
-others can read is refused rather than repaired: it may have been read already.
+The file holds 64 hexadecimal digits and a newline. A process that can read it can forge snapshots, so a file
+that others can read is refused rather than repaired: they may have read it already.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ def new_key() -> bytes:
 
 
 def load_or_create_key(path: str | os.PathLike[str]) -> bytes:
-    """The key in this file, made first if there is none. Processes that race all get the same key."""
+    """The key in this file; makes one first if there is none. Processes that race all get the same key."""
     file = Path(path)
     try:
         return _load(file)
@@ -40,7 +40,7 @@ def load_or_create_key(path: str | os.PathLike[str]) -> bytes:
 
 
 def _load(file: Path) -> bytes:
-    # Not blocking: a pipe in the key's place must not hang the engine.
+    # Non-blocking, because a pipe in the key's place must not hang the engine.
     descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with open(descriptor, "rb") as opened:
         facts = os.fstat(descriptor)
@@ -73,7 +73,7 @@ def _require_private(file: Path, facts: os.stat_result) -> None:
 
 
 def _create(file: Path) -> None:
-    """Appears complete or not at all: written under another name, then linked; that fails if one is there."""
+    """Writes a draft and links it, so that the file appears whole or not at all, and replaces no other."""
     draft = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -90,7 +90,7 @@ def _create(file: Path) -> None:
 
 
 def _sync_directory(directory: Path) -> None:
-    """Until this, a power loss could take the key and leave the runs sealed with it."""
+    """Without this a power loss could take the key and leave the runs sealed with it."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)

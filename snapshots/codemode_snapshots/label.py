@@ -23,11 +23,11 @@ class Scope(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         for field in (self.agent, self.session, self.agent_run, self.tool_call):
             if not (field and field.isascii() and len(field) <= FIELD_BYTES_MAX) or field.isspace():
-                require_text(field, "wrong_scope")  # unlike nearly all of them
+                require_text(field, "wrong_scope")  # the full check, which few fields need
 
 
 class Label(msgspec.Struct, frozen=True):
-    """What an envelope says on its outside. Times are unix milliseconds."""
+    """What an envelope says about its contents. Times are unix milliseconds."""
 
     build_id: str
     run_id: str
@@ -45,7 +45,7 @@ class Label(msgspec.Struct, frozen=True):
 
 def require_text(field: str | None, missing: Reason) -> None:
     """Refuse a text that is absent, blank, over the limit or not encodable."""
-    # Callers hand on what a host gave them, so None can arrive here in spite of the annotation above.
+    # Callers pass on what a host gave them, so None can arrive in spite of the annotation.
     if field is None or not field.strip():
         raise EnvelopeRefused(missing)
     try:

@@ -1,7 +1,7 @@
-"""The store that lives and dies with its process: one dict of runs, one of tombstones.
+"""The store that lives and dies with its process: a dict of runs and a dict of tombstones.
 
-Keeps envelopes by reference, so a suspended run costs its envelope and some hundred bytes. SqliteStore passes
-the same test-suite; what differs is only what a crash leaves.
+It keeps envelopes by reference, so a suspended run costs its envelope and some hundred bytes. SqliteStore
+passes the same tests; the two differ only in what a crash leaves.
 """
 
 from collections.abc import Callable, Iterable
@@ -34,7 +34,7 @@ class _Run(msgspec.Struct):
     claimed_at_ms: int | None = None
     claims: int = 0
     settlements: tuple[Recorded, ...] = ()  # in order of arrival
-    delivered: int = 0  # how many of them the present claim has seen; nothing without a claim
+    delivered: int = 0  # how many of them the present claim has seen; meaningless without a claim
 
 
 class MemoryStore:
@@ -155,7 +155,7 @@ class MemoryStore:
         self._total_bytes = 0
 
     def _find(self, run_id: object) -> _Run | None:
-        return self._runs.get(run_id) if isinstance(run_id, str) else None  # a list cannot even be looked up
+        return self._runs.get(run_id) if isinstance(run_id, str) else None  # a list would raise TypeError
 
     def _stone(self, run_id: object) -> Tombstone | None:
         return self._tombstones.get(run_id) if isinstance(run_id, str) else None

@@ -1,8 +1,8 @@
-"""Which engine holds a run, in words that a later process can check against the living.
+"""Names the engine that holds a run, so that a later process can check whether it is alive.
 
-A pid alone can be reused, so an owner is also the moment its process started, the boot it happened in, the
-pid namespace that the number belongs to, and a random id per engine. Only Linux can tell all of these; what
-cannot be told counts as alive, because ending a run under a living engine would lose it.
+A pid can be reused, so an owner also has the moment its process started, the boot in which it did, the pid
+namespace of the number, and a random id per engine. Only Linux can tell all of these. An owner that cannot be
+checked counts as alive, because ending a run under a living engine would lose it.
 """
 
 import os
@@ -32,12 +32,12 @@ class Owner(msgspec.Struct, frozen=True):
         return Owner(engine_id, int(pid), started, boot, namespace)
 
 
-# Whose runs an engine that was closed has left; never alive.
+# The owner of runs that a closed engine left; never alive.
 NOBODY = Owner("-", 0, "", "", "")
 
 
 def new_owner() -> Owner:
-    """An owner for one engine of this process; each call gives another engine id."""
+    """A new owner for an engine of this process; each call makes another engine id."""
     pid = os.getpid()
     return Owner(secrets.token_hex(8), pid, _started(pid) or "", _boot(), _namespace())
 
@@ -59,7 +59,7 @@ def is_alive(owner: Owner) -> bool:
 
 
 def _started(pid: int) -> str | None:
-    """Clock ticks from boot to the start of the process; nothing for a zombie, None if it cannot be seen."""
+    """Clock ticks from boot to the start of the process; "" for a zombie, None if it cannot be seen."""
     try:
         stat = (_PROC / str(pid) / "stat").read_text()
     except OSError:
@@ -85,7 +85,7 @@ def _namespace() -> str:
 
 def _pid_exists(pid: int) -> bool:
     if os.name != "posix":
-        return True  # there, os.kill with signal 0 would be a real signal
+        return True  # on Windows, os.kill with signal 0 would send a real signal
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""Which runs and tombstones have to go, and whether there is room for more. Pure: the stores carry it out.
+"""Decides which runs and tombstones have to go, and whether there is room. Pure: the stores carry it out.
 
 The clock may jump. A deadline further ahead than the longest lifetime cannot have been set by a clock that
 agrees with the present one, so it counts as past; otherwise a snapshot from a wrong year would stay for
@@ -22,7 +22,7 @@ def is_expired(expires_at_ms: int, limits: StoreLimits, now_ms: int) -> bool:
 
 
 def plan_endings(runs: Iterable[RunMeta], limits: StoreLimits, now_ms: int) -> list[Tombstone]:
-    """The runs to end, as the tombstones they leave: expired ones, and those stuck in a claim past expiry."""
+    """The tombstones of the runs to end: expired runs, and runs stuck in a claim past their expiry."""
     ended: list[Tombstone] = []
     for run in runs:
         if not is_expired(run.label.expires_at_ms, limits, now_ms):
@@ -30,8 +30,7 @@ def plan_endings(runs: Iterable[RunMeta], limits: StoreLimits, now_ms: int) -> l
         if run.claimed_at_ms is None:
             ended.append(Tombstone(run.label.run_id, run.label.scope, "expired", now_ms))
         elif abs(now_ms - run.claimed_at_ms) >= limits.stuck_claim_ms:
-            # Its owner may be where recover() cannot see. A leg lasts a minute at most; this is long past
-            # that.
+            # recover() may not see its owner. A leg lasts a minute at most, and this is far longer.
             ended.append(Tombstone(run.label.run_id, run.label.scope, "interrupted", now_ms))
     return ended
 
@@ -53,6 +52,6 @@ def require_room(
     if new_runs and totals.snapshots + new_runs > limits.max_snapshots:
         raise StoreFull("snapshots", limits.max_snapshots, totals.snapshots + new_runs)
     total_bytes = totals.total_bytes - replaced_bytes + part_bytes
-    # A run that shrinks may be saved again even where the limit was lowered below what is already there.
+    # A run that shrinks may be saved again even if the limit was lowered below what is stored already.
     if part_bytes > replaced_bytes and total_bytes > limits.max_total_bytes:
         raise StoreFull("total_bytes", limits.max_total_bytes, total_bytes)

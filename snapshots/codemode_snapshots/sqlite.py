@@ -1,9 +1,9 @@
 """The durable store: one SQLite file, shared by any number of processes.
 
-Death of the process (kill -9 included) loses nothing that a method returned. A power loss may take the last
-commits, which only ever turns a run into an absent or interrupted one. Three steps wait for the disk, because
-losing them would bring something back: a claim (the run would be resumed twice), ending a run that is not
-claimed (it was aborted), and a decision (somebody would be asked again about a call that may have run).
+If the process dies (kill -9 included), nothing is lost that a method returned. A power loss may take the last
+commits; that can only make a run absent or interrupted. Three steps wait for the disk, because losing them
+would bring something back: a claim (the run would be resumed twice), the end of a run that is not claimed (it
+was aborted), and a decision (a person would be asked again about a call that may have run).
 """
 
 import contextlib
@@ -76,8 +76,8 @@ class SqliteStore:
             if is_expired(meta.label.expires_at_ms, self._limits, now_ms):
                 return NotClaimed("expired", meta.label.scope)
             run, number = self._one("SELECT id, claims + 1 FROM runs WHERE run_id = ?", run_id)
-            # Settlement ids only grow while the run lives, so the highest one now divides delivered from
-            # later ones.
+            # Settlement ids only grow while the run lives, so the highest one now separates those delivered
+            # with this claim from later ones.
             self._do(
                 "UPDATE runs SET claims = ?, claimed_by = ?, claimed_at_ms = ?, delivered ="
                 " (SELECT coalesce(max(id), 0) FROM settlements WHERE run = runs.id) WHERE id = ?",
@@ -98,7 +98,7 @@ class SqliteStore:
             meta = self._find(run_id)
             if not isinstance(meta, RunMeta):
                 return None
-            # between the two reads the run may have been saved again: then the label is the older one
+            # the run may be saved again between the two reads; the label is then the older one
             row = self._do(
                 "SELECT envelope FROM bodies WHERE id = (SELECT id FROM runs WHERE run_id = ?)", run_id
             ).fetchone()
@@ -185,7 +185,7 @@ class SqliteStore:
         return ended
 
     def recover(self, now_ms: int, is_alive: Callable[[Owner], bool]) -> list[Tombstone]:
-        # Asked outside the transaction: an owner is never born again, so "dead" is still true inside it.
+        # Asked outside the transaction: a dead owner never lives again, so the answer stays true inside it.
         with translated(self._path):
             rows = self._do(SELECT_RUNS + " WHERE claimed_by IS NOT NULL ORDER BY id").fetchall()
         claimed = [decode_run(self._path, row) for row in rows]

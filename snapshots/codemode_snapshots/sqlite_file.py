@@ -1,8 +1,8 @@
-"""Opening, checking and locking a store's one SQLite file; every sqlite3 error becomes StoreUnavailable here.
+"""Opens, checks and locks a store's one SQLite file, and turns every sqlite3 error into StoreUnavailable.
 
-WAL with synchronous=NORMAL: what a method returned survives the death of the process at any instant, a power
-loss may take the last commits. `transaction(durable=True)` waits for the disk; sqlite.py says which steps
-need that.
+WAL with synchronous=NORMAL: what a method returned survives the death of the process at any instant, but a
+power loss may take the last commits. `transaction(durable=True)` waits for the disk; sqlite.py says which
+steps need that.
 """
 
 import contextlib
@@ -18,8 +18,8 @@ SCHEMA_VERSION = 1
 APPLICATION_ID = 0x434D534E  # "CMSN"
 BUSY_TIMEOUT_S = 5.0
 
-# Small mutable rows apart from the bodies: a claim must not rewrite megabytes. Totals are kept by triggers,
-# so no path can forget them; 4 KiB pages leave a 4 KB envelope one overflow page and a short cell.
+# Small mutable rows are apart from the bodies, because a claim must not rewrite megabytes. Triggers keep the
+# totals, so no path can forget them; 4 KiB pages leave a 4 KB envelope one overflow page and a short cell.
 _SCHEMA = (
     """CREATE TABLE runs (
         id INTEGER PRIMARY KEY,
@@ -78,7 +78,7 @@ _SCHEMA = (
 
 
 def open_database(path: Path) -> sqlite3.Connection:
-    """A connection to the file, made first if there is none (mode 0600), safe with processes racing."""
+    """A connection to the file; creates it (mode 0600) if there is none. Processes may race."""
     with translated(path):
         _create_private(path)
         connection = sqlite3.connect(
@@ -150,14 +150,13 @@ def _damaged(path: Path) -> str:
 
 
 def _primary_code(error: sqlite3.Error) -> int | None:
-    """Without the extended bits; None for errors of the sqlite3 module itself, as for a closed connection."""
+    """Without the extended bits; None for errors of the sqlite3 module, as for a closed connection."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return None if code is None else code & 0xFF
 
 
 def _create_private(path: Path) -> None:
-    # Only ever a new file: closing a second descriptor of an open database would drop this process's locks on
-    # it.
+    # Opens only a new file: closing a second descriptor of an open database would drop this process's locks.
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
@@ -198,7 +197,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:
     """0 for an empty database, else its schema; another program's file is refused before it is touched."""
-    # Tables first: they are committed together with the two marks, so whoever sees them sees the marks too.
+    # Tables first: they are committed together with the two marks, so a reader that sees them sees those too.
     tables: int = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     application: int = connection.execute("PRAGMA application_id").fetchone()[0]
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]

@@ -1,6 +1,6 @@
-"""Rows of the SQLite file to the types of the store and back. The one place where a row's `Any` ends.
+"""Turns rows of the SQLite file into the types of the store and back. The one place where a row's `Any` ends.
 
-A row that cannot be what the store wrote (an edited or damaged file) is StoreUnavailable, nothing else.
+For a row that no store wrote (an edited or damaged file) it raises StoreUnavailable and nothing else.
 """
 
 import contextlib
@@ -92,8 +92,8 @@ def scope_values(scope: Scope) -> tuple[str, str, str, str]:
 
 
 def is_bindable(text: object) -> bool:
-    """Ids come from a model: a lone surrogate in one, or no text at all, is an unknown id and no error of
-    SQLite, which would also take a number for the text of its digits."""
+    """Ids come from a model: a lone surrogate, or a value that is not a text, is an unknown id and must not
+    become an error of SQLite, which would also take a number for the text of its digits."""
     if not isinstance(text, str):
         return False
     try:

@@ -1,9 +1,9 @@
-"""The seam between the engine and where snapshots are kept: the types that cross it and the protocol.
+"""The seam between the engine and a store of snapshots: the protocol, and the types that cross it.
 
 Life of a run in a store: suspended → resuming (claimed by one owner) → suspended again (a new snapshot) |
 gone. A run whose owner dies while it is resuming is never handed out again, because calls may have been
-dispatched since the claim. Stores are plain synchronous objects for one thread at a time; `now_ms` (unix
-milliseconds) is always the caller's.
+dispatched since the claim. Stores are plain synchronous objects for one thread at a time; the caller always
+gives the time, `now_ms` (unix milliseconds).
 """
 
 from collections.abc import Callable
@@ -27,8 +27,8 @@ class StoreLimits(msgspec.Struct, frozen=True):
     max_total_bytes: int = 1024 * 1024 * 1024
     max_tombstones: int = 1_000
     tombstone_ttl_ms: int = 3_600_000
-    # A day, the longest lifetime that can be configured, and an hour: a clock that is put right goes back a
-    # little, and the newest run must not be taken for one from a wrong year.
+    # A day, the longest lifetime that can be configured, and an hour: if a clock is set back a little, the
+    # newest run must not be taken for one from a wrong year.
     longest_ttl_ms: int = 90_000_000
     stuck_claim_ms: int = 600_000
 
@@ -41,7 +41,7 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """The right to resume a run. `number` grows with each claim, so an old claim is never mistaken."""
+    """The right to resume a run. `number` grows with each claim, so an old one never passes for the new."""
 
     run_id: str
     owner: Owner
@@ -75,7 +75,7 @@ class RunMeta(msgspec.Struct, frozen=True):
 
 
 class Tombstone(msgspec.Struct, frozen=True):
-    """A run that ended without its result being fetched. Kept for a bounded time and number."""
+    """A run that ended before its result was fetched. Kept for a bounded time, and in bounded number."""
 
     run_id: str
     scope: Scope
@@ -97,18 +97,18 @@ class SnapshotStore(Protocol):
     """
 
     def save(self, snapshot: Snapshot, owner: Owner, *, claim: Claim | None = None) -> None:
-        """Suspend a new run, or with a claim the claimed one again; a claim ends with it.
+        """Suspend a new run, or with a claim the claimed run again, which ends the claim.
 
-        The settlements that the claim delivered go; those recorded since stay for the next claim. NotHeld if
-        the claim is no longer valid, or without one if the run exists or has ended; StoreFull before anything
-        is written.
+        Drops the settlements that the claim delivered; those recorded since stay for the next claim. Raises
+        NotHeld if the claim is no longer valid, or without one if the run exists or has ended; StoreFull
+        before anything is written.
         """
         ...
 
     def claim(
         self, run_id: str, owner: Owner, *, now_ms: int, saved_by: Owner | None = None
     ) -> Claimed | NotClaimed:
-        """Hand the run to exactly one caller, in all processes. Check the scope by `lookup` first.
+        """Hand the run to exactly one caller, of all processes. Check the scope by `lookup` first.
 
         With `saved_by` only while that owner's snapshot is the present one, else `busy`: between a lookup and
         the claim another engine may have taken the run over and suspended it as its own.
@@ -116,7 +116,7 @@ class SnapshotStore(Protocol):
         ...
 
     def peek(self, run_id: str) -> Snapshot | None:
-        """A live run's snapshot, claimed or not, to be looked at and never to be resumed."""
+        """A live run's snapshot, claimed or not, to look at; never resume it."""
         ...
 
     def release(self, claim: Claim) -> None:
@@ -126,7 +126,7 @@ class SnapshotStore(Protocol):
     def delete(self, run_id: str, *, now_ms: int, leave: Ending | None = None) -> bool:
         """Forget a run, claimed or not, and what was recorded for it; False if there was none.
 
-        With `leave` a tombstone remains. Whoever held the run learns of it by NotHeld at its next save.
+        With `leave` a tombstone remains. The holder of a claim learns of it by NotHeld at its next save.
         """
         ...
 
@@ -141,7 +141,7 @@ class SnapshotStore(Protocol):
         ...
 
     def disown(self, owner: Owner) -> None:
-        """The owner goes: the suspended runs it saved are from here on those of an owner that is dead."""
+        """The owner goes: give the suspended runs it saved to NOBODY, so that any engine may claim them."""
         ...
 
     def totals(self) -> Totals: ...
@@ -154,11 +154,11 @@ class SnapshotStore(Protocol):
         ...
 
     def expire(self, now_ms: int) -> list[Tombstone]:
-        """Purge what retention.py says, give space back, return the runs that ended by it."""
+        """Purge what retention.py says, give space back, return the runs that this ended."""
         ...
 
     def recover(self, now_ms: int, is_alive: Callable[[Owner], bool]) -> list[Tombstone]:
-        """End the runs that dead owners were resuming; they are `interrupted`, never to be claimed again."""
+        """End the runs that dead owners were resuming: they are `interrupted` and never claimed again."""
         ...
 
     def close(self) -> None:

@@ -1,1 +1,1 @@
-"""What `codemode doctor` looks at."""
+"""The checks of `codemode doctor`."""

@@ -31,7 +31,7 @@ _LAYER = (
 
 
 async def check_engine(arguments: dict[str, Any], screen: Screen) -> list[Finding]:
-    """Starts one and asks it. What cannot be started is a finding too."""
+    """Starts an engine and asks for its health. A failure to start is a finding too."""
     began = time.perf_counter()
     try:
         async with open_engine(arguments, screen) as engine:
@@ -80,7 +80,7 @@ def _layers(engine: Engine) -> list[Finding]:
         )
         for layer in layers
     ]
-    if engine.settings.confinement == "off":  # a few layers are there all the same
+    if engine.settings.confinement == "off":  # a few layers are active even then
         off = Finding("confinement", "degraded", "switched off", "remove confinement: off from the settings")
         return [off, *found]
     return found

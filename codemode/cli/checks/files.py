@@ -1,4 +1,4 @@
-"""The doctor's own checks, of what an engine needs before it starts. They change and start nothing."""
+"""The doctor's checks of what an engine needs before it starts. They change and start nothing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def check_python() -> Finding:
 
 
 def check_packages(wants_mcp: bool) -> list[Finding]:
-    """By what the installed package says it needs."""
+    """Checks the requirements that the installed package declares."""
     try:
         needed = metadata.requires("codemode") or []
     except metadata.PackageNotFoundError:
@@ -68,7 +68,7 @@ def check_image() -> tuple[Finding, Image | None]:
 
 
 def check_cache(image: Image) -> Finding:
-    """Machine code made from the image. Without it each start compiles for a second."""
+    """Checks the cache of machine code. Without it each start compiles the image for a second."""
     folder = default_cache()
     if not is_private(folder):
         return Finding(
@@ -97,8 +97,8 @@ def check_cache(image: Image) -> Finding:
 
 
 def check_store(path: Path, build_id: str) -> tuple[Finding, bool]:
-    """Whether it is a store of ours, with a key that opens it, and runs that this build can restore; and
-    whether an engine can look further without making a file that is not there."""
+    """Checks that the file is a store of ours, with its key and runs that this build can restore. The flag:
+    whether an engine may open it, which would create a file that does not exist."""
     if not path.exists():
         return Finding("store file", "ok", f"{path} is not there yet; the first run makes it"), False
     found = _check_store(path, build_id)

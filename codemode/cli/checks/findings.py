@@ -1,4 +1,4 @@
-"""What the doctor finds: one part each, how it is, and what to do. Data, and how it is told."""
+"""What the doctor finds about each part: its status and what to do; as data and as text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COLOURS: dict[Status, Colour] = {"ok": "green", "degraded": "yellow", "unavaila
 
 
 class Finding(Struct, frozen=True, omit_defaults=True):
-    """`fix` is there for everything that is not ok."""
+    """`fix` is set for everything that is not ok."""
 
     name: str
     status: Status
@@ -37,7 +37,7 @@ def exit_code_of(findings: Iterable[Finding]) -> ExitCode:
 
 
 def to_dict(findings: list[Finding]) -> dict[str, Any]:
-    """The states and reasons of `engine.health()`, and all findings."""
+    """Status and reasons as in `engine.health()`, and all findings."""
     return {
         "status": _OVERALL[worst(findings)],
         "reasons": [f"{found.name}: {found.detail}" for found in findings if found.status != "ok"],

@@ -1,4 +1,4 @@
-"""`codemode doctor`: what an engine needs, what is wrong with it, and how to fix it."""
+"""`codemode doctor`: checks what an engine needs, and tells how to fix what is wrong."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def examine(options: argparse.Namespace, screen: Screen) -> list[Finding]:
-    """From what is needed first to what is needed last; an engine is started if its options can be used."""
+    """Checks in the order of need; starts an engine if its options can be used."""
     from codemode.cli.checks.engine import check_engine
     from codemode.cli.checks.files import check_cache, check_image, check_packages, check_python, check_store
 
@@ -67,7 +67,7 @@ async def examine(options: argparse.Namespace, screen: Screen) -> list[Finding]:
         stored, can_open = check_store(arguments["store"], "" if image is None else image.build_id)
         findings.append(stored)
         if not can_open:
-            arguments["store"] = None  # looking must not make a file; the rest can still be looked at
+            arguments["store"] = None  # the doctor must not create a file; it can still check the rest
     return findings + await check_engine(arguments, screen)
 
 

@@ -1,4 +1,4 @@
-"""`codemode repl`: programs typed at a prompt."""
+"""`codemode repl`: runs programs typed at a prompt."""
 
 from __future__ import annotations
 

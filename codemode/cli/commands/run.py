@@ -1,4 +1,4 @@
-"""`codemode run`: one program from start to end."""
+"""`codemode run`: runs one program from start to end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXAMPLES = """\
   codemode run - --json < program.js
   codemode run order.js --tools shop.py --store runs.sqlite --no-wait
 """
-_LARGEST = 4 << 20  # a program has at most 2**20 characters
+_LARGEST = 4 << 20  # a program has at most 2**20 characters, and UTF-8 takes up to 4 bytes for one
 _TYPESCRIPT = (".ts", ".mts", ".cts")
 
 
@@ -62,14 +62,14 @@ def run(options: argparse.Namespace) -> int:
     language = options.language or _language_of(options.file)
     if options.no_wait and options.store is None:
         raise CommandError("--no-wait needs --store PATH: without a store a run that waits ends here")
-    # after the options have been found good: these load the engine
+    # imported after the checks of the options, because it loads the engine
     from codemode.cli.program_run import run_program
 
     return run_program(options, lambda driver: driver.exec(program, language, once=options.no_wait))
 
 
 def read_program(options: argparse.Namespace) -> str:
-    """A first line `#!…` is a comment, with its length kept, so that positions stay right."""
+    """Turns a first line `#!…` into a comment of the same length, so that positions stay right."""
     if options.eval is not None:
         return options.eval
     try:

@@ -1,4 +1,4 @@
-"""`codemode runs`: what is waiting in a store, and what to do about it."""
+"""`codemode runs`: lists the runs that wait in a store, shows, aborts and decides them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _look(options: argparse.Namespace, action: Any, *, workers: bool = False) -> int:
-    """With an engine that runs nothing. Reading a snapshot needs to know which guest image workers have."""
+    """Opens an engine that runs nothing. `workers`: reading a snapshot needs the workers' build id."""
     from codemode.cli.engine_session import on_stderr, open_engine
     from codemode.cli.terminal.interrupt import Interrupt, run_until_stopped
     from codemode.cli.terminal.screen import Screen

@@ -1,4 +1,4 @@
-"""`codemode serve`: the engine for other programs. What it speaks is in codemode/serve/."""
+"""`codemode serve`: offers the engine to other programs. The protocols are in codemode/serve/."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _serve(speaks: str, told: ServeOptions) -> int:
-    """Each loads what it speaks, and not the other."""
+    """Loads only the protocol that is spoken."""
     if speaks == "mcp":
         from codemode.serve.mcp.server import serve_mcp
 

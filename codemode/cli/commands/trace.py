@@ -1,4 +1,4 @@
-"""`codemode trace`: an exported trajectory as a tree with a time axis. Runs nothing."""
+"""`codemode trace`: shows an exported trajectory as a tree with a time axis. Runs nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`codemode types`: declarations of what programs can call."""
+"""`codemode types`: prints declarations of what programs can call."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
 
     async def main(_: Interrupt) -> int:
         with explained():
-            arguments = engine_arguments(options) | {"agent_config": {"enabled": False}}  # no program is run
+            arguments = engine_arguments(options) | {"agent_config": {"enabled": False}}  # it runs no program
         async with open_engine(arguments, screen) as engine:
             surface = await read_surface(engine)
         found = [surface.declare(name) for name in options.names] if options.names else [surface.all]

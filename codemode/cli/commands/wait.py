@@ -1,4 +1,4 @@
-"""`codemode wait`: going on with a run that an earlier command left in a store."""
+"""`codemode wait`: continues a run that an earlier command left in a store."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def require_store(path: str | None) -> None:
-    """Commands about what is in a store make no new one."""
+    """Commands about runs in a store do not create a new store."""
     if path is None:
         raise CommandError("give --store PATH: the file that the run was left in")
     if not os.path.isfile(path):

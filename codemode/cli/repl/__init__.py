@@ -1,1 +1,1 @@
-"""`codemode repl`: one program after another, with completion."""
+"""`codemode repl`: runs one program after another, with completion."""

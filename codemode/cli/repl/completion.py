@@ -1,4 +1,4 @@
-"""What the REPL offers for the word before the cursor, and the history file. readline is used where it is."""
+"""The REPL's completion of the word before the cursor, and its history file. Uses readline if it exists."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ DOT_COMMANDS = (".exit", ".help", ".tools", ".trace", ".types")
 
 
 def completions(surface: GuestSurface, word: str, is_first: bool) -> list[str]:
-    """Whole words, in their order. `is_first`: the line begins with it."""
+    """Whole words, sorted. `is_first`: the line begins with the word."""
     found = [f"tools.{name}" for name in ("search", "describe", "call", *surface.catalog.convenience_names())]
     found += [*GLOBALS, *(DOT_COMMANDS if is_first else ())]
     for server, tools in surface.servers.items():
         found += [f"MCP.{server}", *(f"MCP.{server}.{tool}" for tool in (*tools, "$api"))]
     for namespace, members in surface.namespaces.items():
         found += [namespace, *(f"{namespace}.{member}" for member in members)]
-    # a member is offered once its owner is typed: else all tools would be in the list of globals
+    # offers a member only after its owner is typed: else the list of globals would hold all tools
     return sorted({name for name in found if name.startswith(word) and name.count(".") == word.count(".")})
 
 
 class PromptReader:
-    """input() with completion and history; without readline it is input() alone."""
+    """input() with completion and history; without readline plain input()."""
 
     def __init__(self, surface: GuestSurface) -> None:
         self._surface = surface
@@ -47,13 +47,13 @@ class PromptReader:
             self._readline.read_history_file(self._history)
 
     def close(self) -> None:
-        """A home that cannot be written to has no history, and nothing else is lost."""
+        """Saves the history. In a home that cannot be written to, only the history is lost."""
         if self._readline is None:
             return
         self._readline.set_completer(None)
         with contextlib.suppress(OSError):
             self._history.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            # made private before anything is in it: what people type may hold what nobody else should see
+            # made private before it holds anything: people may type secrets
             os.close(os.open(self._history, os.O_WRONLY | os.O_CREAT, 0o600))
             self._readline.write_history_file(self._history)
 

@@ -1,4 +1,4 @@
-"""The loop of the REPL: read a program, run it, show what it gave; and the commands that begin with a dot."""
+"""The loop of the REPL: reads a program, runs it, shows its value; and the commands that begin with a dot."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Repl:
                 reader.close()
 
     def _read(self, reader: PromptReader) -> str | None:
-        """A whole program, or None at the end of input. Ctrl-C drops what was typed."""
+        """Reads a whole program; None at the end of input. Ctrl-C drops what was typed."""
         lines: list[str] = []
         while True:
             try:
@@ -110,7 +110,7 @@ class Repl:
         return line.rstrip("\n")
 
     def _do(self, text: str) -> bool:
-        """False to leave."""
+        """Runs a program or a dot command. Returns False to leave the REPL."""
         command = _DOT_COMMAND.fullmatch(text.strip())
         if command is None:
             self._evaluate(text)
@@ -195,5 +195,5 @@ class Repl:
 
 
 def _named(entries: list[dict[str, Any]], part: str) -> list[dict[str, Any]]:
-    """For what is no word of any description: the beginning of a name."""
+    """For words that search does not find, such as a part of a name."""
     return [entry for entry in entries if part.lower() in entry["name"].lower()]

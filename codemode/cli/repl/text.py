@@ -1,6 +1,6 @@
-"""What the REPL has to know about a text without a parser: is more to come, and is it an expression. Pure.
+"""Guesses without a parser whether a text is complete, and whether it is an expression. Pure.
 
-No judgement of the language: the engine has the last word. A wrong guess costs a second try, nothing else.
+The engine decides what the language allows; a wrong guess costs a second try and nothing else.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _STATEMENT = re.compile(
     r"|break|continue|debugger|async\s+function)\b"
 )
 _OPENERS = {"(": ")", "[": "]", "{": "}"}
-# One lexical element; what is not among them is skipped a character at a time.
+# One lexical element; anything else is skipped one character at a time.
 _TOKEN = re.compile(
     r"""//[^\n]*|/\*.*?\*/|(?P<comment>/\*)|'(?:\\.|[^'\\\n])*'?|"(?:\\.|[^"\\\n])*"?|(?P<word>[\w$]+)""",
     re.DOTALL,
@@ -26,7 +26,7 @@ _WORDS_BEFORE_A_VALUE = frozenset(
 
 
 def is_incomplete(text: str) -> bool:
-    """A bracket, a template or a comment is open at the end."""
+    """Whether a bracket, a template or a comment is open at the end."""
     open_: list[str] = []  # closers that are due; "`" while inside a template
     at, last = 0, ""
     while at < len(text):
@@ -59,10 +59,10 @@ def is_incomplete(text: str) -> bool:
 
 
 def as_expression(text: str) -> str | None:
-    """The program that returns it, or None for what is plainly a statement.
+    """The program that returns the expression, or None for what is plainly a statement.
 
-    In parentheses, so that two statements in a row are a syntax error and not half a program; and the last
-    line is closed by another, as it may end in a comment.
+    It adds parentheses, so that two statements in a row are a syntax error and not half a program. The
+    closing one has its own line, because the last line may end in a comment.
     """
     body = text.strip().rstrip(";").rstrip()
     return None if not body or _STATEMENT.match(body) else f"return ({body}\n)"

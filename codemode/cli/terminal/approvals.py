@@ -1,4 +1,4 @@
-"""What a run asks for, as its trajectory has it: for questions about runs that another process left."""
+"""Reads a run's open approvals from its trajectory, to ask about runs that another process left."""
 
 from __future__ import annotations
 

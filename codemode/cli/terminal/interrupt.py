@@ -1,5 +1,5 @@
-"""Ctrl-C: a run that is kept in a store is left at its next pause; the second time, or without a store, the
-run is aborted; and if that does not help either, the command ends."""
+"""Ctrl-C: first leaves a run that is kept in a store at its next pause; the second time, or without a store,
+aborts the run; and if that does not help, ends the command."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _LEAVING = "Ctrl-C: the run is left at its next pause; once more aborts it"
 
 
 class Interrupt:
-    """`ask` is what Ctrl-C does. `abort` ends the run of this moment, and says whether there is one; it and
-    `can_leave` are set by whoever drives a run, for as long as that takes."""
+    """Ctrl-C calls `ask`. The driver sets `abort` and `can_leave` while it drives a run; `abort` ends that
+    run and returns whether there was one."""
 
     def __init__(self, screen: Screen, task: asyncio.Task[Any]) -> None:
         self.leaving = asyncio.Event()
@@ -37,14 +37,14 @@ class Interrupt:
 
 
 def run_until_stopped(work: Callable[[Interrupt], Coroutine[Any, Any, int]], screen: Screen) -> int:
-    """The exit code of the work, or that of an interrupted command."""
+    """Returns the exit code of the work, or that of an interrupted command."""
 
     async def main() -> int:
         task = asyncio.current_task()
         assert task is not None
         stop = Interrupt(screen, task)
         loop = asyncio.get_running_loop()
-        with contextlib.suppress(NotImplementedError, RuntimeError):  # no signals here: Python's own way
+        with contextlib.suppress(NotImplementedError, RuntimeError):  # then Python's own Ctrl-C stays
             loop.add_signal_handler(signal.SIGINT, stop.ask)
         try:
             code = await work(stop)

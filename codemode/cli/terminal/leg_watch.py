@@ -1,7 +1,7 @@
-"""One leg of a run as it happens: prints output in its order, draws the tree, knows which calls have ended.
+"""Watches one leg of a run: prints output in its order, draws the tree, knows which calls have ended.
 
-Events may be lost to a listener that is too slow; the result has all of the output, so whatever was not
-printed when the leg ends is printed then.
+A listener that is too slow may lose events. The result has all of the output, so what was not printed before
+the leg ended is printed then.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from codemode.engine import Engine
 
 
 class LegWatch:
-    """`async with` around a leg and the pause after it; belongs to one run at a time."""
+    """Use as `async with` around a leg and the pause after it; watches one run at a time."""
 
     def __init__(self, engine: Engine, screen: Screen, tree: LiveTree, scope: Scope, *, prints: bool) -> None:
         self.run_id = ""
@@ -48,14 +48,14 @@ class LegWatch:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def end(self, result: CodeModeResult) -> None:
-        """The leg is over: what was not printed yet is printed."""
+        """The leg is over: prints the output that was not printed yet."""
         self._has_ended = True
         if self._prints:
             for item in result.output[self._printed :]:
                 self._screen.item(item)
 
     async def has_news(self, calls: set[str], seconds: float) -> bool:
-        """Whether one of these calls has ended; waits for it, but not longer than this."""
+        """Waits until one of these calls has ended, at most this long; returns whether one has."""
         try:
             async with asyncio.timeout(seconds):
                 while not (calls & self._finished or self._is_behind):
@@ -103,5 +103,5 @@ class LegWatch:
 
 
 def call_ids(pending: tuple[Any, ...]) -> set[str]:
-    """Of calls whose end is an event; with them "", the end of the run."""
+    """The ids of the pending calls, and "" for the end of the run."""
     return {"", *(call.id for call in pending)}

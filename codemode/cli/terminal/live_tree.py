@@ -1,4 +1,4 @@
-"""The nested calls of a run, drawn while they happen: a trajectory as of now, cut to what fits."""
+"""Draws the nested calls of a run while they happen: the trajectory so far, cut to what fits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from codemode.trajectory import Trajectory
 
 TICK_SECONDS = 0.1
-PATIENCE_SECONDS = 1.0  # a run without calls is not worth a tree before
+PATIENCE_SECONDS = 1.0  # before that a run without calls is not worth a tree
 _LEAST_ROWS = 4
 _MAX_ROWS = 40
 _BAR = re.compile(r"[-=]+>?$")
@@ -29,7 +29,7 @@ _COLOURS: tuple[tuple[str, Colour], ...] = (
 
 
 class LiveTree:
-    """Of one run: `show` draws what is known of it; `updates` is the latest progress of running calls."""
+    """Draws one run; `updates` holds the latest progress of running calls, by call id."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen

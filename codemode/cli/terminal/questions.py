@@ -1,7 +1,7 @@
-"""Approvals on a terminal: the question with what would be done, and an answer of y or n.
+"""Asks for approvals on a terminal: shows what the call would do, and reads y or n.
 
-The engine's `approve` handler only takes note of what is asked for, with its arguments, and leaves the run
-waiting; the question is put when it waits, so that nothing else is drawn meanwhile.
+The engine's `approve` handler only notes the request with its arguments and leaves the run waiting. The
+question is asked while the run waits, so that nothing else is drawn meanwhile.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class TerminalQuestions:
         self._noted[request.id] = request
 
     async def ask(self, asked: OpenApproval) -> bool | None:
-        """None if there is no answer: the end of input. Arguments are told as far as they are known here."""
+        """None at the end of input. Shows the arguments as far as they are known here."""
         self._screen.note(f"{asked.tool} asks for approval", "yellow")
         noted = self._noted.get(asked.approval_id)
         told = asked.content if noted is None else escaped_json(msgspec.json.encode(noted.arguments).decode())
@@ -53,7 +53,7 @@ class TerminalQuestions:
             try:
                 answer = await _read_line()
             except asyncio.CancelledError:
-                self._screen.err.write("\n")  # what comes next begins a line of its own
+                self._screen.err.write("\n")  # so that the next text begins its own line
                 raise
             match answer.strip().lower():
                 case "y" | "yes":
@@ -67,7 +67,7 @@ class TerminalQuestions:
 
 
 async def _read_line() -> str:
-    """A line that was typed; empty at the end of input. Unlike input(), it can be cancelled."""
+    """Reads a typed line; empty at the end of input. Unlike input(), it can be cancelled."""
     loop = asyncio.get_running_loop()
     descriptor = sys.stdin.fileno()
     arrived: asyncio.Future[None] = loop.create_future()

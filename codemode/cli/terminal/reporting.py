@@ -1,4 +1,4 @@
-"""How a run ended, told on the terminal or as JSON; and how to go on with one that is not over."""
+"""Tells how a run ended, on the terminal or as JSON, and how to continue one that is not over."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INTERRUPTED = (
 
 
 def report(result: CodeModeResult, screen: Screen, options: argparse.Namespace) -> ExitCode:
-    """The output has been printed as it came, unless JSON was asked for."""
+    """Prints the outcome. The output was printed as it came, unless the user asked for JSON."""
     if options.json:
         print_json(result.to_json(), screen)
     match result:
@@ -34,12 +34,12 @@ def report(result: CodeModeResult, screen: Screen, options: argparse.Namespace) 
 
 
 def print_json(json: str, screen: Screen) -> None:
-    """One line for programs, several for people."""
+    """Prints one line for programs, several for people."""
     screen.print(escaped_json(msgspec.json.format(json, indent=2) if screen.out.isatty() else json))
 
 
 def _tell_waiting(result: Waiting, screen: Screen, options: argparse.Namespace) -> None:
-    """On stderr, also beside JSON: it is for people."""
+    """Prints on stderr, also beside JSON: this is for people."""
     screen.note(f"{result.run_id} is waiting: {result.reason}", "yellow")
     asking = [call for call in result.pending_tool_calls if call.approval is not None]
     for call in asking:
@@ -56,7 +56,7 @@ def _tell_waiting(result: Waiting, screen: Screen, options: argparse.Namespace) 
 
 
 def command_for(words: list[str], options: argparse.Namespace) -> str:
-    """A command with the tools of this one: they are needed again, as no store can keep them."""
+    """A command with the same tools: the user has to give them again, as no store can keep them."""
     given = [*words, "--store", options.store]
     for spec in options.tools:
         given += ["--tools", spec]

@@ -1,7 +1,7 @@
-"""What a command shows: the program's output on stdout, everything else on stderr, and a region that is drawn
-again and again at the bottom of the terminal.
+"""Shows what a command has to show: the program's output on stdout, everything else on stderr, and a region
+at the bottom of the terminal that is redrawn.
 
-Nothing that a program, a tool or a server wrote reaches a terminal unescaped: all text goes through here.
+All text goes through here, so that nothing from a program, a tool or a server reaches a terminal unescaped.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _ON_STDERR = ("warn", "error")  # as in other JavaScript runtimes
 
 
 class Screen:
-    """`live` where stderr is a terminal that can move its cursor."""
+    """`live`: stderr is a terminal that can move its cursor."""
 
     def __init__(self, *, quiet: bool = False) -> None:
-        # kept: sys.stdout may be led elsewhere while tools run, so that what they print is no output of ours
+        # kept, because sys.stdout is redirected while tools run: what they print is not our output
         self.out: TextIO = sys.stdout
         self.err: TextIO = sys.stderr
         is_terminal = self.err.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
@@ -53,15 +53,15 @@ class Screen:
         return shutil.get_terminal_size((100, 24)).lines
 
     def print(self, text: str) -> None:
-        """A line of output, already escaped."""
+        """Prints a line of output, already escaped."""
         self._above_region(self.out, text)
 
     def note(self, text: str, colour: Colour | None = None) -> None:
-        """A line for people, already escaped."""
+        """Prints a line for people, already escaped."""
         self._above_region(self.err, self.painted(text, colour))
 
     def item(self, item: Output) -> None:
-        """One item of a program's output, as it comes."""
+        """Prints one item of a program's output, as it comes."""
         if item.type == "json":
             self.print(escaped_json(bytes(item.raw_value).decode()))
         elif item.level in _ON_STDERR:
@@ -70,7 +70,7 @@ class Screen:
             self.print(escaped(item.text))
 
     def value(self, json: str) -> None:
-        """What a program returned; nothing for null."""
+        """Prints what a program returned; nothing for null."""
         if json == "null":
             return
         if self.out.isatty() and len(json) > self.width:
@@ -78,20 +78,20 @@ class Screen:
         self.print(_paint(escaped_json(json), "blue") if self._colour_out else escaped_json(json))
 
     def painted_out(self, text: str, colour: Colour) -> str:
-        """For a part of a line on stdout."""
+        """Paints a part of a line on stdout."""
         return _paint(text, colour) if self._colour_out else text
 
     def painted(self, text: str, colour: Colour | None) -> str:
         return _paint(text, colour) if colour and self._colour_err else text
 
     def draw(self, lines: Sequence[str]) -> None:
-        """The region is now these lines, at the bottom; each must fit the width."""
+        """Replaces the region at the bottom by these lines; each must fit the width."""
         if not self.live or self._is_held or list(lines) == self._region:
             return
         self._write_region(list(lines))
 
     def keep(self) -> None:
-        """What the region shows stays where it is, and is no longer drawn again."""
+        """Leaves the region's text where it is and no longer redraws it."""
         self._region = []
 
     def clear(self) -> None:
@@ -99,7 +99,7 @@ class Screen:
 
     @contextlib.contextmanager
     def held(self) -> Generator[None]:
-        """Nothing is drawn meanwhile: somebody is typing at the bottom."""
+        """Draws nothing meanwhile: a person is typing at the bottom."""
         self.clear()
         self._is_held = True
         try:
@@ -121,7 +121,7 @@ class Screen:
         return []
 
     def _write_region(self, lines: list[str]) -> None:
-        """In one write, so that a terminal has no time to show the gap."""
+        """Erases and writes at once, so that a terminal does not show the gap."""
         back = f"\x1b[{len(self._region)}F\x1b[J" if self._region else ""
         self.err.write(back + "".join(line + "\n" for line in lines))
         self.err.flush()
@@ -129,7 +129,7 @@ class Screen:
 
 
 class ScreenHandler(logging.Handler):
-    """Warnings of the engine, as lines for people."""
+    """Prints logged warnings as lines for people."""
 
     def __init__(self, screen: Screen) -> None:
         super().__init__(logging.WARNING)
@@ -140,14 +140,14 @@ class ScreenHandler(logging.Handler):
 
 
 def escaped(text: str) -> str:
-    """Harmless to a terminal; lines and tabs stay."""
+    """Makes text harmless to a terminal; line ends and tabs stay."""
     return _MAX_KEPT.sub(lambda part: plain(part[0]), text)
 
 
 def escaped_json(json: str) -> str:
-    """The same JSON: what has to be escaped can only be in its strings, which have escapes of their own."""
+    """Keeps the same JSON: unsafe characters can only be in its strings, which have escapes of their own."""
     if json.isascii():
-        return json  # control characters are escaped in any JSON
+        return json  # JSON always escapes control characters
     return "".join(char if char in "\n\t" or char.isprintable() else _json_escape(char) for char in json)
 
 

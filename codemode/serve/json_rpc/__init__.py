@@ -1,1 +1,1 @@
-"""The engine for hosts in other languages: JSON-RPC over standard input and output."""
+"""Offers the engine to hosts in other languages: JSON-RPC over standard input and output."""

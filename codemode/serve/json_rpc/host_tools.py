@@ -1,4 +1,4 @@
-"""Tools that a host offers by description: calling one asks the host, over the connection it came by."""
+"""Tools that a host describes: a call of one asks the host, over the connection it came by."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Hints(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
 
 
 class HostToolSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """A tool as a host describes it. Words of `client` and `mcp` tools never enter a prompt."""
+    """A tool as a host describes it. Texts of `client` and `mcp` tools never enter a prompt."""
 
     name: str
     description: str = ""
@@ -47,7 +47,7 @@ class _Verdict(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def host_tools(peer: Peer, descriptors: list[HostToolSpec]) -> list[Tool]:
-    """Raises RpcError for one that cannot be offered."""
+    """Raises RpcError for a tool that cannot be offered."""
     return [_tool(peer, described) for described in descriptors]
 
 
@@ -95,7 +95,7 @@ def _runner(peer: Peer, name: str) -> Run:
 
 
 async def ask_host(peer: Peer, request: ApprovalRequest) -> Decision | None:
-    """None leaves it to `approve` and `deny`. A host that answers anything else has not approved."""
+    """None leaves the decision to `approve` and `deny`. Any answer that is not a verdict denies."""
     params = {
         "id": request.id,
         "summary": request.summary,

@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0, one message per line: strict decoding of what a host sends, encoding of the answers. Pure."""
+"""JSON-RPC 2.0, one message per line: decodes strictly what a host sends, encodes the answers. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Id = int | str
 T = TypeVar("T")
 
 _NO_PARAMS = Raw(b"{}")
-# How a message begins that is too long to be read: with its id, as the encoders of most languages write it.
+# The beginning of a message that is too long to read; most encoders write the id near the start.
 _HEAD = re.compile(
     rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(-?(?:0|[1-9]\d{0,17})|"[\w.:-]{1,100}")\s*,\s*"(\w+)"'
 )
@@ -30,7 +30,7 @@ _SHAPES = "a message has a method, and an id if it wants an answer; or an id wit
 
 
 class RpcError(Exception):
-    """A request that cannot be answered with a result. `data` goes with it."""
+    """A request that has no result. The host gets the code, the text and `data`."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
@@ -39,7 +39,7 @@ class RpcError(Exception):
 
 
 class MessageRefused(RpcError):
-    """A line that is no message of the protocol. `id` is there as far as it could be read."""
+    """The line is not a message of the protocol. `id` is set if it could be read."""
 
     def __init__(self, code: int, message: str, id: Id | None = None) -> None:
         super().__init__(code, message)
@@ -64,7 +64,7 @@ class Notification(Struct, frozen=True):
 
 
 class Reply(Struct, frozen=True):
-    """The host's answer to a request of ours: one of the two is there."""
+    """The host's answer to a request of ours: either `result` or `error` is set."""
 
     id: Id
     result: Raw | None
@@ -91,7 +91,7 @@ _TROUBLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 def decode(line: bytes) -> Request | Notification | Reply:
-    """Raises Refused, and nothing else, for what is not one of the three."""
+    """Raises MessageRefused, and nothing else, for a line that is none of the three."""
     if line.lstrip()[:1] == b"[":
         raise MessageRefused(INVALID_REQUEST, "batches are not supported: send one message per line")
     try:
@@ -133,7 +133,7 @@ def _id_of(line: bytes) -> Id | None:
 
 
 def id_of_head(head: bytes) -> tuple[Id, bool] | None:
-    """The id of a message of which only the beginning was kept, and whether it is an answer."""
+    """The id of a message from its beginning alone, and whether it is an answer."""
     found = _HEAD.match(head)
     if found is None:
         return None
@@ -141,7 +141,7 @@ def id_of_head(head: bytes) -> tuple[Id, bool] | None:
 
 
 def read_params(params: Raw, shape: type[T]) -> T:
-    """Raises RpcError that names the field."""
+    """Raises an RpcError that names the field."""
     try:
         return msgspec.json.decode(params, type=shape)
     except _TROUBLE as problem:

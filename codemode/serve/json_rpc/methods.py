@@ -1,7 +1,7 @@
-"""The methods of the JSON-RPC backend: what each takes, and which call of the engine it is.
+"""The methods of the JSON-RPC backend: what each takes, and which method of the engine it calls.
 
-What a model can do wrong is in `input`, which goes to the engine as it is and comes back as a result; what a
-host does wrong is an error of the protocol.
+A model's mistakes are in `input`, which goes to the engine unchanged and comes back as a result; a host's
+mistakes are errors of the protocol.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _Scoped(_Params, frozen=True, kw_only=True):
 
 
 class Context(_Params, frozen=True, kw_only=True):
-    """What tools and hooks hear of the caller."""
+    """What tools and hooks learn about the caller."""
 
     session_key: str = ""
     sender: str = ""
@@ -117,7 +117,7 @@ class Runs(_Params, frozen=True, kw_only=True):
 
 
 class Methods:
-    """Of one connection. `connect` gives it the host, which needs the handlers first."""
+    """Handles the requests of a host; one per connection. `connect` follows: a peer needs handlers first."""
 
     def __init__(self, engine: Engine, max_message_bytes: int) -> None:
         self._engine = engine
@@ -148,7 +148,7 @@ class Methods:
         }
 
     async def decide(self, request: ApprovalRequest) -> Decision | None:
-        """For the engine: asks a host that wants to be asked."""
+        """The engine's approve handler: asks the host if it wants to be asked."""
         if self._peer is None or self._started is None or not self._started.approvals:
             return None
         return await ask_host(self._peer, request)
@@ -281,7 +281,7 @@ def _context(params: Exec) -> CallContext | None:
 
 
 class _config_errors:
-    """Two tools under one id, an allowlist that is none: the host's to correct."""
+    """Tells the host what it has to correct: two tools under one id, an invalid allowlist."""
 
     def __enter__(self) -> None:
         pass

@@ -1,7 +1,7 @@
-"""One host over one pair of pipes: its requests run side by side, ours wait for its answers.
+"""Talks to one host over one pair of pipes: its requests run side by side, ours wait for its answers.
 
-Bounded in all directions: requests at once, bytes of a line, and nothing is written while the host does not
-read. When the host is gone every request of it is cancelled.
+Everything is bounded: requests at once, bytes of a line; and it writes nothing while the host does not read.
+When the host is gone, all its requests are cancelled.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class _Question:
 
 
 class Peer:
-    """`handlers` by method; the answer to the one named `shutdown` is the last thing sent."""
+    """`handlers` are by method; the answer to `shutdown` is the last line sent."""
 
     def __init__(self, lines: LineReader, out: LineWriter, handlers: Mapping[str, Handler]) -> None:
         self._lines = lines
@@ -72,12 +72,12 @@ class Peer:
         self._questions: dict[Id, _Question] = {}
         self._running: dict[Id, asyncio.Task[None]] = {}
         self._is_closed = False
-        self.ended = asyncio.Event()  # by shutdown, or because nobody reads any more
+        self.ended = asyncio.Event()  # by shutdown, or because the host no longer reads
 
     # ---- what the host sends -------------------------------------------------------------------------------
 
     async def serve(self) -> None:
-        """Returns at the end of the host's output."""
+        """Serves until the host's output ends."""
         while not self.ended.is_set():
             try:
                 line = await self._lines.read()
@@ -125,7 +125,7 @@ class Peer:
             line = rpc.encode_result(request.id, await handler(request.params))
         except RpcError as error:
             line = rpc.encode_error(request.id, error)
-        except asyncio.CancelledError:  # only `cancel` and `close` do that, and both want an answer
+        except asyncio.CancelledError:  # only `cancel` and `close` cancel, and both want an answer
             line = rpc.encode_error(request.id, RpcError(rpc.CANCELLED, "the request was cancelled"))
         except Exception:
             _log.exception("%s failed", request.method)
@@ -156,7 +156,7 @@ class Peer:
             question.on_progress(told.progress)
 
     def _read_notice(self, params: Raw, shape: type[rpc.T]) -> rpc.T | None:
-        """Nobody waits for an answer to a notification: what is wrong with one is logged."""
+        """Logs a notification that cannot be read: a notification has no answer."""
         try:
             return rpc.read_params(params, shape)
         except RpcError as error:
@@ -174,10 +174,10 @@ class Peer:
     # ---- what the host is sent -----------------------------------------------------------------------------
 
     async def ask(self, method: str, params: Any, on_progress: OnProgress | None = None) -> Raw:
-        """Raises HostRefused. Cancelled, it tells the host and waits a little for its answer.
+        """Raises HostRefused. If cancelled, tells the host and waits a moment for its answer.
 
-        A host that is gone never answers: the engine, which ends with it, cancels whoever waits here. To the
-        program of a stored run its call is then one that was in flight, and may run again.
+        A host that is gone never answers; the engine ends with it and cancels the tasks that wait here. For
+        the program of a stored run the call was then in flight, and may run again.
         """
         id = f"engine-{next(self._numbers)}"
         answer: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
@@ -193,7 +193,7 @@ class Peer:
         finally:
             self._questions.pop(id, None)
             if answer.done():
-                _ = answer.cancelled() or answer.exception()  # retrieved, or asyncio would complain about it
+                _ = answer.cancelled() or answer.exception()  # asyncio complains if it is not retrieved
             else:
                 answer.cancel()
 
@@ -201,7 +201,7 @@ class Peer:
         await self._send(rpc.encode_notification(method, params))
 
     async def _send(self, line: bytes) -> None:
-        if self._is_closed:  # last words, for a host that still listens
+        if self._is_closed:  # the last lines, for a host that still reads
             return self._out.offer(line)
         try:
             await self._out.send(line)
@@ -209,7 +209,7 @@ class Peer:
             self.ended.set()
 
     async def close(self) -> None:
-        """Ends everything that the host asked for, and waits until it has ended."""
+        """Cancels all requests of the host and waits until they have ended."""
         self._is_closed = True
         tasks = list(self._running.values())
         for task in tasks:

@@ -1,4 +1,4 @@
-"""`codemode serve --stdio`: the engine as a backend for hosts in any language, by docs/json-rpc.md.
+"""`codemode serve --stdio`: the engine as a backend for hosts in any language; see docs/json-rpc.md.
 
 stdout carries the protocol and nothing else. The connection is the host: when it ends, everything that the
 host started ends with it.
@@ -21,7 +21,7 @@ _LAST_LINES_SECONDS = 2.0
 
 
 async def serve_stdio(options: ServeOptions) -> int:
-    """The exit code: 0 when the host, or a signal, ended it. Raises ConfigError before it serves anything."""
+    """Returns the exit code: 0 if the host or a signal ended it. Raises ConfigError before it serves."""
     with ended_by_signals() as ended:
         async with standard_lines(options.max_message_bytes) as (lines, out):
             await until_either(_serve(options, lines, out), ended)
@@ -34,7 +34,7 @@ async def _serve(options: ServeOptions, lines: LineReader, out: LineWriter) -> N
     methods: list[Methods] = []
 
     async def approve(request: ApprovalRequest) -> Decision | None:
-        """Who was configured first, then the host."""
+        """Asks the configured handler first, then the host."""
         decided = await ask_handler(own_approve, request)
         return decided if decided is not None or not methods else await methods[0].decide(request)
 
@@ -54,8 +54,8 @@ async def _serve(options: ServeOptions, lines: LineReader, out: LineWriter) -> N
 
 
 async def _end_with(peer: Peer, lines: LineReader, out: LineWriter, served: asyncio.Task[None]) -> None:
-    """Stops reading after `shutdown`, when nobody reads our answers, and soon after the host has closed its
-    end: it may have left without reading what we still want to tell it."""
+    """Stops reading after `shutdown`, when the host no longer reads, and soon after the host has closed its
+    end: it may have left without reading our last lines."""
     events = [
         asyncio.create_task(event) for event in (lines.ended.wait(), out.until_lost(), peer.ended.wait())
     ]

@@ -1,9 +1,9 @@
-"""What a zygote and a worker may still ask of the kernel. Pure data; the reasons stand beside the entries.
+"""The system calls that a zygote and a worker may still make. Pure data; reasons stand beside the entries.
 
-allow   what running guests to any end was seen to need (strace), arguments checked where a call can do more;
+allow   what guests needed in every way they end (strace), with arguments checked where a call can do more;
 refuse  what honest libraries do in passing and survive: looking up a path (a traceback wants its source),
-        probing the machine, naming a thread. Fails with an errno: the call does not happen either way, and a
-        kill would make an obscure death of a harmless look;
+        probing the machine, naming a thread. The call fails with an errno: it does not happen either way, and
+        a kill would turn a harmless look into an obscure death;
 kill    everything else: nothing honest in a worker starts a process, opens a socket or makes code.
 """
 
@@ -66,12 +66,12 @@ _COMMON: Final[Policy] = {
     "ioctl": Rule(ALLOW, (Check(1, _INT, (_FIONBIO,)),), refuse(errno.ENOTTY)),
 }
 
-# Stands for the worker's pid in the program all workers share. No pid is this large, nor any other constant.
+# Stands for the worker's pid in the program all workers share. No pid and no other constant has this value.
 _OWN_PID: Final = 0x6D795049
 
 
 def worker_policy(pid: int) -> Policy:
-    """One leg of one run, in this process and no other."""
+    """What a worker needs for legs in its own process, and nothing that reaches another."""
     own = Rule(ALLOW, (Check(0, _INT, (pid,)),))
     return {
         **_COMMON,
@@ -80,13 +80,13 @@ def worker_policy(pid: int) -> Policy:
         "tgkill": own,
         "tkill": own,
         "prctl": Rule(refuse(errno.EPERM)),
-        # Limits may be read; nobody sets them any more.
+        # Limits may be read, but no longer set.
         "prlimit64": Rule(ALLOW, (Check(0, _INT), Check(2, _POINTER)), refuse(errno.EPERM)),
     }
 
 
 def zygote_policy() -> Policy:
-    """What it takes to fork workers, hand their sockets over, and let them confine themselves further."""
+    """What a zygote needs to fork workers, hand over sockets, and let workers confine themselves further."""
     allowed = (
         *("fork", "set_tid_address", "wait4", "waitid"),
         # The pids of workers are not known yet; Landlock keeps signals inside the family.
@@ -107,7 +107,7 @@ def zygote_policy() -> Policy:
 
 
 def worker_program(machine: Machine, pid: int) -> bytes:
-    """The worker's filter. The first call assembles it; the zygote makes that one, so that forks need not."""
+    """The worker's filter. The first call assembles it; the zygote makes it, so that forks need not."""
     return _worker_template(machine).replace(struct.pack("=I", _OWN_PID), struct.pack("=I", pid))
 
 

@@ -1,8 +1,8 @@
 """Seccomp filters, assembled by hand: a policy in, the bytes of a classic BPF program out. Pure.
 
 A filter reads the architecture and the call number, then at most a few argument words. It compares numbers
-and nothing else: what a pointer points to is out of its reach, so calls that keep their meaning there
-(clone3, sendmsg, openat2) can only be allowed or refused whole.
+and nothing else: it cannot follow a pointer, so calls that keep their meaning behind one (clone3, sendmsg,
+openat2) can only be allowed or refused as a whole.
 """
 
 import struct
@@ -13,7 +13,7 @@ from typing import Final
 from codemode_runtime.confine.syscalls import AUDIT_ARCH, Machine, numbers
 
 ALLOW: Final = 0x7FFF0000
-KILL: Final = 0x80000000  # the whole process, with SIGSYS; a thread alone would leave its half behind
+KILL: Final = 0x80000000  # ends the whole process, with SIGSYS; ending one thread would leave the others
 
 # struct seccomp_data { int nr; u32 arch; u64 instruction_pointer; u64 args[6]; }
 _NUMBER_OFFSET: Final = 0
@@ -26,12 +26,12 @@ _INSTRUCTION: Final = struct.Struct("=HBBI").pack
 _LOAD, _AND, _JEQ, _JGE, _RET = 0x20, 0x54, 0x15, 0x35, 0x06
 
 _WORD: Final = 0xFFFFFFFF
-_X32_BIT: Final = 0x40000000  # the x32 calls share x86_64's architecture word, and start here
+_X32_BIT: Final = 0x40000000  # the x32 calls have x86_64's architecture word, and numbers from here on
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """`argument & mask` is one of `values`. A mask over 32 bits takes one value, and compares both words."""
+    """Holds if `argument & mask` is in `values`. A mask over 32 bits takes one value; both words count."""
 
     argument: int
     mask: int

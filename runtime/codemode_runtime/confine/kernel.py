@@ -1,7 +1,7 @@
 """The seam to the operating system: raw system calls by name, and resource limits.
 
-Everything confinement does to the process goes through a `Kernel`, so that a test can take any one call away.
-The real one is ctypes on libc's `syscall`; a system without our call table gets one that has nothing.
+Everything that confinement does to the process goes through a `Kernel`, so that a test can take any one call
+away. The real one is ctypes on libc's `syscall`; a system without our call table gets one that has no calls.
 """
 
 import ctypes
@@ -23,15 +23,15 @@ except ImportError:  # Windows has no resource limits
 class Kernel(Protocol):
     @property
     def machine(self) -> Machine:
-        """Whose call numbers apply; OSError where we have none."""
+        """The machine whose call numbers apply; OSError if we have no table for it."""
         ...
 
     def call(self, name: str, *arguments: int) -> int:
-        """One system call; OSError where it fails. Pointers are addresses that the caller keeps alive."""
+        """Make one system call; OSError if it fails. Pointers are addresses that the caller keeps alive."""
         ...
 
     def limit(self, name: str, value: int) -> int:
-        """Lower soft and hard RLIMIT_<name> to `value`, or leave them if they are lower; what now holds."""
+        """Lower soft and hard RLIMIT_<name> to `value` unless they are lower; return what now holds."""
         ...
 
 
@@ -49,7 +49,7 @@ class LinuxKernel:
         self._syscall: Callable[..., int] = syscall
 
     def call(self, name: str, *arguments: int) -> int:
-        # All six arguments are given: prctl refuses rubbish in those it does not use.
+        # All six arguments are passed: prctl refuses rubbish in those it does not use.
         padding = (0,) * (6 - len(arguments))
         result = self._syscall(self._numbers[name], *arguments, *padding)
         if result < 0:
@@ -82,7 +82,7 @@ class AbsentKernel:
 
 @cache
 def this_kernel() -> Kernel:
-    """The kernel under this process. Looked up once: a confined process may not ask again."""
+    """The kernel under this process. Found once: a confined process may not ask again."""
     if sys.platform != "linux":
         return AbsentKernel(f"not Linux but {sys.platform}")
     machine = os.uname().machine
@@ -103,6 +103,6 @@ def lower_limit(name: str, value: int) -> int:
     lowered = value if hard == resource.RLIM_INFINITY else min(value, hard)
     try:
         resource.setrlimit(number, (lowered, lowered))
-    except ValueError as error:  # what the module makes of EPERM and EINVAL
+    except ValueError as error:  # the module raises it for EPERM and EINVAL
         raise OSError(errno.EPERM, str(error)) from error
     return lowered

@@ -1,7 +1,7 @@
-"""What confinement reports: one `Layer` per mechanism, and what the layers amount to together. Pure.
+"""What confinement reports: one `Layer` per mechanism, and the guarantees they give together. Pure.
 
-A layer that the system lacks is reported, never raised. Whether a gap stops the engine is its configuration's
-choice, answered by `unmet`: some guarantees have two mechanisms, and one of them is enough.
+A layer that the system lacks is reported, never raised. The configuration decides whether a gap stops the
+engine. `unmet` tells the gaps: some guarantees have two mechanisms, and one of them is enough.
 """
 
 import errno
@@ -25,12 +25,12 @@ GUARANTEES: Final[dict[str, tuple[str, ...]]] = {
     "few system calls": ("seccomp",),
 }
 
-# How a kernel says that it was built or booted without something, or before it existed.
+# The answers of a kernel that was built or booted without something, or is older than it.
 _ABSENT: Final = frozenset({errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL})
 
 
 def attempt(name: str, act: Callable[[], str]) -> Layer:
-    """Run one measure: its own words for what it did, or the system's for why not."""
+    """Run one measure and report what it did, or why the system refused."""
     try:
         return Layer(name, "active", act())
     except OSError as error:
@@ -39,7 +39,7 @@ def attempt(name: str, act: Callable[[], str]) -> Layer:
 
 
 def combine(*reports: Iterable[Layer]) -> list[Layer]:
-    """One report of several stages: a layer applied twice is as good as its worse half."""
+    """Join the reports of several stages: a layer applied twice counts as the worse of the two."""
     combined: dict[str, Layer] = {}
     for report in reports:
         for layer in report:

@@ -1,4 +1,4 @@
-"""Resource limits of a zygote and of a worker, and what the memory limit has to be measured against.
+"""Resource limits of a zygote and of a worker, and the memory that the limit starts from.
 
 Memory is limited by RLIMIT_DATA: it counts private writable mappings, so a guest's 4 GiB reservation is free
 until the guest grows into it; RLIMIT_AS would count it at once. RLIMIT_NPROC does not bind uid 0: there only
@@ -18,12 +18,12 @@ _DATA_FIELD: Final = 5  # of /proc/self/statm, in pages
 
 
 def worker_limits(memory_bytes: int, cpu_seconds: int) -> dict[str, int]:
-    """No thread, no process and no descriptor more than there are now."""
+    """Allows no further thread, process or descriptor."""
     return {"DATA": memory_bytes, "CPU": cpu_seconds, "NPROC": 0, "NOFILE": leading_descriptors()}
 
 
 def leading_descriptors() -> int:
-    """How many descriptors from 0 on are open without a gap: the lowest limit under which poll() still works.
+    """How many descriptors from 0 on are open without a gap: the lowest limit under which poll() works.
 
     New descriptors take the lowest free number, so with this limit none can be opened; with 0 poll() fails.
     """
@@ -34,7 +34,7 @@ def leading_descriptors() -> int:
 
 
 def apply_limits(kernel: Kernel, limits: dict[str, int]) -> Layer:
-    """Lower what can be lowered; one that cannot does not stop the others."""
+    """Lower each limit; one that cannot be lowered does not stop the others."""
     held: list[str] = []
     refused: list[str] = []
     for name, value in limits.items():

@@ -1,7 +1,7 @@
-"""The measures themselves: each takes one thing away from this process for good, and says what it did.
+"""The measures: each takes one thing away from this process for good, and returns what it did.
 
-Each raises OSError where the system will not; `layers.attempt` turns that into a report. None needs root, and
-all but the death signal outlast a fork. `stages` knows their order.
+Each raises OSError if the system refuses; `layers.attempt` turns that into a report. None needs root, and all
+but the death signal outlast a fork. `stages` has their order.
 """
 
 import ctypes
@@ -32,7 +32,7 @@ def close_descriptors(kernel: Kernel, keep: Collection[int]) -> str:
 
 
 def check_environment() -> str:
-    """Clearing it would leave the strings in memory: the parent must not have passed any."""
+    """Check that the parent passed no variables: clearing them would leave the strings in memory."""
     # Python itself sets LC_CTYPE when it starts without a locale.
     passed = os.environ.keys() - {"LC_CTYPE"}
     if passed:
@@ -46,7 +46,7 @@ def no_new_privs(kernel: Kernel) -> str:
 
 
 def namespaces(kernel: Kernel) -> str:
-    """A network without interfaces, and no IPC or host name shared. Only while there is one thread."""
+    """Enter a network without interfaces, and share no IPC or host name. Works only with one thread."""
     own = _CLONE_NEWNET | _CLONE_NEWIPC | _CLONE_NEWUTS
     try:
         kernel.call("unshare", _CLONE_NEWUSER | own)
@@ -63,7 +63,7 @@ def namespaces(kernel: Kernel) -> str:
 
 
 def death_signal(kernel: Kernel, parent_pid: int) -> str:
-    """Die with the parent thread; at once, if it died before the signal was armed."""
+    """Die with the parent thread; at once if it died before the signal was armed."""
     kernel.call("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent_pid:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -77,9 +77,9 @@ def not_dumpable(kernel: Kernel) -> str:
 
 
 def landlock(kernel: Kernel) -> str:
-    """Handle every right this kernel knows and grant none. For the calling thread and what it starts."""
+    """Handle every right this kernel knows and grant none, for the calling thread and what it starts."""
     abi = kernel.call("landlock_create_ruleset", 0, 0, _LANDLOCK_VERSION)
-    # Thirteen rights at first; then moving between directories, truncating, and ioctl on devices joined.
+    # Thirteen rights at first; later moving between directories, truncating, and ioctl on devices were added.
     files = (1 << 13) - 1 | (abi >= 2) << 13 | (abi >= 3) << 14 | (abi >= 5) << 15
     tcp = 0b11 if abi >= 4 else 0  # bind and connect
     scoped = 0b11 if abi >= 6 else 0  # abstract sockets and signals end at the edge of the domain
@@ -94,7 +94,7 @@ def landlock(kernel: Kernel) -> str:
 
 
 def drop_capabilities(kernel: Kernel) -> str:
-    """None left, not even over the namespaces of its own that this process has just made."""
+    """Drop all capabilities, even those over the namespaces that this process has just made."""
     header = ctypes.create_string_buffer(struct.pack("=Ii", 0x20080522, 0), 8)
     nothing = ctypes.create_string_buffer(24)
     kernel.call("capset", ctypes.addressof(header), ctypes.addressof(nothing))
@@ -102,7 +102,7 @@ def drop_capabilities(kernel: Kernel) -> str:
 
 
 def no_new_code(kernel: Kernel) -> str:
-    """Memory that was writable cannot become executable. Only once the compiled guest is loaded."""
+    """Keep writable memory from becoming executable. Call it once the compiled guest is loaded."""
     kernel.call("prctl", _PR_SET_MDWE, 1)
     return "writable memory cannot become executable"
 

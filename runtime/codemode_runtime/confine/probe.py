@@ -1,6 +1,6 @@
-"""What this system offers, tried out in a forked child, so that the caller stays as it is.
+"""Tries out in a forked child what this system offers, so that the caller stays as it is.
 
-For `doctor`: the layers of a real worker come from its zygote. Call it from a process with one thread.
+A real worker's layers are reported by its zygote and itself. Call this from a process with one thread.
 """
 
 import os
@@ -16,7 +16,7 @@ _AMPLE_BYTES = 1 << 30
 
 
 def probe(kernel: Kernel | None = None) -> list[Layer]:
-    """Every stage, one after the other, in one child."""
+    """Runs every stage, one after the other, in one child."""
     if not hasattr(os, "fork"):
         return [Layer("process", "missing", "no fork on this system")]
     caller = os.getpid()
@@ -42,8 +42,8 @@ def probe(kernel: Kernel | None = None) -> list[Layer]:
 
 
 def _try_out(write_end: int, caller: int, kernel: Kernel | None) -> None:
-    os.environ.clear()  # a host starts its zygote with none
-    # Each stage reports for itself: if one kills the child, those before it are known.
+    os.environ.clear()  # a host starts its zygote with an empty one
+    # Each stage reports by itself: if one kills the child, those before it are known.
     _write(write_end, prepare_zygote([write_end], caller, kernel))
     _write(write_end, confine_zygote(kernel))
     _write(write_end, confine_worker(_AMPLE_BYTES, caller, kernel=kernel))

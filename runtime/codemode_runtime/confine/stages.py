@@ -1,4 +1,4 @@
-"""The three moments of confinement, and the order of the measures within each.
+"""The three stages of confinement, and the order of the measures in each.
 
     prepare_zygote    first thing in the process: what must not wait for, or survive, the loading of libraries
     confine_zygote    wasmtime and the guest are loaded and instantiated once: from here on no file opens
@@ -14,12 +14,12 @@ from codemode_runtime.confine.kernel import Kernel, this_kernel
 from codemode_runtime.confine.layers import Layer, attempt
 from codemode_runtime.confine.limits import ZYGOTE_LIMITS, apply_limits, worker_limits
 
-# A worker that its supervisor forgot ends by itself: ten times the longest budget of a leg.
+# A worker that its supervisor forgot ends by itself, after ten times the longest budget of a leg.
 DEFAULT_CPU_SECONDS = 600
 
 
 def prepare_zygote(keep: Collection[int], parent_pid: int, kernel: Kernel | None = None) -> list[Layer]:
-    """Shed what was inherited. Before libraries are loaded: they keep descriptors open and start threads."""
+    """Drop what was inherited, before libraries are loaded: those keep descriptors open and start threads."""
     system = kernel or this_kernel()
     return [
         attempt("descriptors", lambda: measures.close_descriptors(system, keep)),
@@ -40,7 +40,7 @@ def confine_zygote(kernel: Kernel | None = None) -> list[Layer]:
         attempt("capabilities", lambda: measures.drop_capabilities(system)),
         apply_limits(system, ZYGOTE_LIMITS),
         attempt("no_new_code", lambda: measures.no_new_code(system)),
-        # Last: the measures above are not on the list.
+        # Last, because the filter does not allow the measures above.
         attempt("seccomp", lambda: measures.seccomp_zygote(system)),
     ]
 

@@ -1,7 +1,7 @@
-"""System call numbers by name, for the two machines the engine confines itself on.
+"""System call numbers by name, for the two machines on which the engine confines itself.
 
-The one copy of these facts: the ctypes wrapper calls by it and the seccomp filters are assembled from it.
-A name that a machine does not have (the older, path-only calls on aarch64) is None there.
+The one copy of these facts: the ctypes wrapper and the seccomp filters both use it. A call that a machine
+does not have (the older, path-only calls on aarch64) is None there.
 """
 
 from typing import Final, Literal
@@ -103,6 +103,6 @@ _NUMBERS: Final[dict[str, tuple[int | None, int | None]]] = {
 
 
 def numbers(machine: Machine) -> dict[str, int]:
-    """The calls this machine has."""
+    """The calls that this machine has."""
     column = 0 if machine == "x86_64" else 1
     return {name: number for name, pair in _NUMBERS.items() if (number := pair[column]) is not None}
