@@ -18,7 +18,7 @@ from codemode_snapshots import (
     Claimed,
     Label,
     MemoryStore,
-    Scope,
+    RunScope,
     Snapshot,
     SnapshotStore,
     StoreLimits,
@@ -32,7 +32,7 @@ from codemode_snapshots.sqlite import SqliteStore
 NOW = 1_800_000_000_000
 KEY = new_key()
 OWNER = new_owner()
-SCOPE = Scope("main", "session-0123456789abcdef", "turn-0123456789abcdef", "call-0123456789abcdef")
+SCOPE = RunScope("main", "session-0123456789abcdef", "turn-0123456789abcdef", "call-0123456789abcdef")
 LIMITS = StoreLimits(max_snapshots=20_000, max_snapshot_bytes=16 * 1024 * 1024)
 STATE = os.urandom(600).hex().encode()
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import msgspec
 from codemode_runtime import wire
 from codemode_runtime.shapes import Limits
-from codemode_snapshots import Scope, SnapshotError, StoreFull
+from codemode_snapshots import RunScope, SnapshotError, StoreFull
 from msgspec import Struct
 
 from codemode.catalog import Catalog
@@ -32,7 +32,7 @@ Status = Literal["healthy", "degraded", "unavailable"]
 _ORDER: tuple[Status, ...] = ("healthy", "degraded", "unavailable")
 _PATIENCE_SECONDS = 10.0
 _PROBE_MS = 1_000
-_WHO = Scope("-", "-health", "-", "-")
+_WHO = RunScope("-", "-health", "-", "-")
 
 
 class HealthCheck(Struct, frozen=True):

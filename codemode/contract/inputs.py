@@ -6,13 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, NoReturn, cast
 
-from codemode_snapshots import EnvelopeRefused, Scope
+from codemode_snapshots import EnvelopeRefused, RunScope
 from msgspec import Struct
 
 from codemode.config import CodeModeConfig, Language
 from codemode.contract.error_codes import ErrorCode
-from codemode.contract.scope import Scope as Who
-from codemode.contract.scope import scope_of
+from codemode.contract.scope import Scope, scope_of
 from codemode.nearest import nearest
 
 _EXEC_KEYS = ("code", "command", "language")
@@ -111,7 +110,9 @@ def read_wait(given: object) -> str:
     return given
 
 
-def read_caller(scope: Who | None, agent: str, session: str, agent_run: str, tool_call: str = "-") -> Scope:
+def read_caller(
+    scope: Scope | None, agent: str, session: str, agent_run: str, tool_call: str = "-"
+) -> RunScope:
     """The caller's scope, or the names given in its place, as what a run is bound to.
 
     Raises InputRefused for names that cannot be anybody's, and TypeError as `scope_of` does.
@@ -120,7 +121,7 @@ def read_caller(scope: Who | None, agent: str, session: str, agent_run: str, too
     return read_scope(who.agent, who.session, who.agent_run, tool_call)
 
 
-def read_scope(agent: object, session: object, agent_run: object, tool_call: object) -> Scope:
+def read_scope(agent: object, session: object, agent_run: object, tool_call: object) -> RunScope:
     """Missing fields fail closed."""
     given = {"agent": agent, "session": session, "agent_run": agent_run, "tool_call": tool_call}
     try:
@@ -130,7 +131,7 @@ def read_scope(agent: object, session: object, agent_run: object, tool_call: obj
             and isinstance(agent_run, str)
             and isinstance(tool_call, str)
         ):
-            return Scope(agent, session, agent_run, tool_call)
+            return RunScope(agent, session, agent_run, tool_call)
     except EnvelopeRefused:
         pass  # why is said below
     for name, value in given.items():
@@ -139,7 +140,7 @@ def read_scope(agent: object, session: object, agent_run: object, tool_call: obj
     _refuse("agent, session, agent_run and tool_call must be valid Unicode of at most 1024 bytes each.")
 
 
-def same_caller(run: Scope, caller: Scope) -> bool:
+def same_caller(run: RunScope, caller: RunScope) -> bool:
     """Whether the caller is in the run's scope. Which tool call asks does not matter: wait is another one."""
     return (run.agent, run.session, run.agent_run) == (caller.agent, caller.session, caller.agent_run)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 
 import msgspec
-from codemode_snapshots import Recorded, Scope
+from codemode_snapshots import Recorded, RunScope
 
 from codemode.contract.inputs import InputRefused, read_scope, read_wait
 from codemode.contract.results import Failed
@@ -56,7 +56,7 @@ class Approvals:
         while self._under_way:
             await asyncio.wait(self._under_way)
 
-    async def _decide(self, run_id: str, approval_id: str, decision: Decision, caller: Scope) -> bool:
+    async def _decide(self, run_id: str, approval_id: str, decision: Decision, caller: RunScope) -> bool:
         try:
             run = await self._runs.look_up(run_id, caller)
         except InputRefused:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from codemode_snapshots import Scope
+from codemode_snapshots import RunScope
 
 from codemode import clock
 from codemode.contract.inputs import same_caller
@@ -22,7 +22,7 @@ _CALL_BYTES = 200  # about the size of one line of the ledger
 
 
 class _KeptResult(NamedTuple):
-    scope: Scope
+    scope: RunScope
     result: CodeModeResult
     size: int
     until_ms: int
@@ -47,7 +47,7 @@ class KeptResults:
         while len(self._by_id) > MAX_RESULTS or self._bytes > MAX_BYTES:
             self.drop(next(iter(self._by_id)))
 
-    def get(self, run_id: str, caller: Scope) -> CodeModeResult | None:
+    def get(self, run_id: str, caller: RunScope) -> CodeModeResult | None:
         """Gives a waiting result once, for the output that no caller has seen; then the run goes on."""
         kept = self._by_id.get(run_id)
         if kept is None or not same_caller(kept.scope, caller):

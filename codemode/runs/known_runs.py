@@ -8,7 +8,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 import msgspec
-from codemode_snapshots import RunMeta, Scope, StoreUnavailable, Tombstone
+from codemode_snapshots import RunMeta, RunScope, StoreUnavailable, Tombstone
 from codemode_snapshots.store import Ending
 
 from codemode.contract.error_codes import ErrorCode
@@ -59,14 +59,14 @@ class KnownRuns:
         for run in sorted(self.all(), key=lambda run: run.state is RunState.RUNNING):
             await self.leave(run, reason)
 
-    async def find(self, run_id: str, caller: Scope, own: tuple[Tool, ...] = ()) -> Run | Failed:
+    async def find(self, run_id: str, caller: RunScope, own: tuple[Tool, ...] = ()) -> Run | Failed:
         """The suspended run, for a wait. Raises InputRefused if it is not the caller's, or is busy."""
         run = await self.look_up(run_id, caller, own)
         if isinstance(run, Run) and (run.caller_task is not None or run.state is not RunState.WAITING):
             raise busy_run()
         return run
 
-    async def look_up(self, run_id: str, caller: Scope, own: tuple[Tool, ...] = ()) -> Run | Failed:
+    async def look_up(self, run_id: str, caller: RunScope, own: tuple[Tool, ...] = ()) -> Run | Failed:
         """The run, here or in the store. For a caller outside its scope it does not exist.
 
         `own` are the run's own tools, for a run that another process left: a snapshot holds no tools.
@@ -102,7 +102,7 @@ class KnownRuns:
         self._by_id[run_id] = adopted
         return adopted
 
-    def _known(self, run_id: str, caller: Scope) -> Run | Failed | None:
+    def _known(self, run_id: str, caller: RunScope) -> Run | Failed | None:
         run = self._by_id.get(run_id)
         if run is None:
             return None
@@ -168,7 +168,7 @@ class KnownRuns:
         self._by_id.pop(run.id, None)
         await run.in_flight.cancel()
 
-    async def abort_one(self, run_id: str, caller: Scope) -> bool:
+    async def abort_one(self, run_id: str, caller: RunScope) -> bool:
         """Aborts a run here or in the store. False if the caller has no such run."""
         run = self._by_id.get(run_id)
         if run is not None:

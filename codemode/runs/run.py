@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from codemode_runtime.shapes import Settlement
-from codemode_snapshots import Claim, Scope
+from codemode_snapshots import Claim, RunScope
 
 from codemode.config import Language
 from codemode.contract.telemetry import CallEnd
@@ -58,7 +58,13 @@ class Run:
     )  # fmt: skip
 
     def __init__(
-        self, run_id: str, scope: Scope, environment: Environment, origin: Origin, phase: Phase, trace: Trace
+        self,
+        run_id: str,
+        scope: RunScope,
+        environment: Environment,
+        origin: Origin,
+        phase: Phase,
+        trace: Trace,
     ) -> None:
         self.id = run_id
         self.scope = scope
@@ -82,17 +88,10 @@ class Run:
         self._context: CallContext | None = None
 
     @classmethod
-    def started(
-        cls,
-        scope: Scope,
-        environment: Environment,
-        origin: Origin,
-        tally: Tally,
-        recording: Recording = _SHAPES,
-    ) -> Run:
+    def started(cls, scope: RunScope, environment: Environment, origin: Origin, tally: Tally) -> Run:
         """A new run under a new id. `set_program` gives it its program, once hooks have seen that."""
         run_id = new_run_id()
-        run = cls(run_id, scope, environment, origin, Running(), Trace(run_id, recording))
+        run = cls(run_id, scope, environment, origin, Running(), Trace(run_id, _SHAPES))
         run._active = Active("", "javascript", RunMeter(tally))
         return run
 
@@ -100,7 +99,7 @@ class Run:
     def adopted(
         cls,
         run_id: str,
-        scope: Scope,
+        scope: RunScope,
         environment: Environment,
         tools: tuple[Tool, ...],
         expires_ms: int,
@@ -242,15 +241,18 @@ class Run:
         self.in_flight.load(memory.pending, memory.settlements())
 
     def resume(self, memory: Memory | None, tally: Tally) -> None:
-        """Continues the run in a leg. `memory` is from its snapshot; None if it was taken over before."""
-        phase = self._phase
+        """Makes it Running. `memory` is what its snapshot holds; None if it was taken over before."""
         if memory is not None:
-            meter = RunMeter.resume(tally, memory.meter)
-            if isinstance(phase, Suspended):
-                meter.remember_waits(phase.idle_waits)
-                meter.remember_stored(phase.stored_bytes)
-            self._open(memory, meter)
+            self._open(memory, self._meter_of(memory, tally))
         self._enter(Running())
+
+    def _meter_of(self, memory: Memory, tally: Tally) -> RunMeter:
+        """The snapshot's own, with what has happened to the snapshot since."""
+        meter = RunMeter.resume(tally, memory.meter)
+        if isinstance(self._phase, Suspended):
+            meter.remember_waits(self._phase.idle_waits)
+            meter.remember_stored(self._phase.stored_bytes)
+        return meter
 
     def _open(self, memory: Memory, meter: RunMeter) -> None:
         active = self._active = Active(memory.program, memory.language, meter)
@@ -315,11 +317,8 @@ class Run:
             self._phase.idle_waits += 1
 
     def look(self, memory: Memory, tally: Tally) -> RunMeter:
-        """The ledger and the counts of a suspended run as they are now; does not change the run."""
-        meter = RunMeter.resume(tally, memory.meter)
-        if isinstance(self._phase, Suspended):
-            meter.remember_waits(self._phase.idle_waits)
-            meter.remember_stored(self._phase.stored_bytes)
+        """The ledger and the counts of a suspended run as they are now; the run stays as it is."""
+        meter = self._meter_of(memory, tally)
         for end in self._late:
             meter.finish_call(end)
         return meter

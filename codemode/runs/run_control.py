@@ -120,7 +120,7 @@ class RunControl:
 
 def _asked(
     run_id: str, scope: Scope | None, agent: str, session: str, agent_run: str
-) -> tuple[str, codemode_snapshots.Scope] | None:
+) -> tuple[str, codemode_snapshots.RunScope] | None:
     """The run's id and the caller; None where one of them cannot be anybody's."""
     try:
         return read_wait(run_id), read_caller(scope, agent, session, agent_run)
@@ -128,7 +128,7 @@ def _asked(
         return None
 
 
-def _owner(method: str, scope: Scope | None, agent: str, session: str) -> codemode_snapshots.Scope | None:
+def _owner(method: str, scope: Scope | None, agent: str, session: str) -> codemode_snapshots.RunScope | None:
     """Of a whole session, which a caller has to name. Raises TypeError where it is not named."""
     if scope is None and not is_said(session):
         raise TypeError(f"{method} needs a session, or a scope.")

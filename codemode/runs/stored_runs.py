@@ -26,7 +26,7 @@ from codemode_snapshots import (
     Owner,
     Recorded,
     RunMeta,
-    Scope,
+    RunScope,
     Snapshot,
     SnapshotStore,
     StoreLimits,
@@ -161,7 +161,7 @@ class StoredRuns:
         self,
         build_id: str,
         run_id: str,
-        scope: Scope,
+        scope: RunScope,
         ttl_ms: int,
         state: bytes,
         delta: Data,
@@ -190,7 +190,7 @@ class StoredRuns:
         return meta.saved_by.engine_id != self.owner.engine_id and _is_open(meta.saved_by)
 
     async def claim(
-        self, build_id: str, run_id: str, scope: Scope, *, saved_by: Owner | None = None
+        self, build_id: str, run_id: str, scope: RunScope, *, saved_by: Owner | None = None
     ) -> ClaimedRun | NotClaimed:
         """Claims the run, so that no other engine can; with `saved_by` only if that engine still owns it.
 
@@ -227,7 +227,7 @@ class StoredRuns:
                 await self.release(late.claim)
             raise
 
-    async def peek(self, run_id: str, scope: Scope) -> Memory | None:
+    async def peek(self, run_id: str, scope: RunScope) -> Memory | None:
         """The stored state of a run, of any build and expired or not, without a claim; None if unreadable."""
         found = await self._call(lambda store: store.peek(run_id))
         if found is None:
@@ -281,7 +281,7 @@ class StoredRuns:
         return found.snapshots, found.total_bytes
 
     def _unseal(
-        self, build_id: str, run_id: str, scope: Scope, envelope: bytes, at_ms: int | None = None
+        self, build_id: str, run_id: str, scope: RunScope, envelope: bytes, at_ms: int | None = None
     ) -> envelopes.Opened:
         return unseal(
             self._key,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import NamedTuple, Protocol
 
-from codemode_snapshots import RunMeta, Scope, Tombstone
+from codemode_snapshots import RunMeta, RunScope, Tombstone
 from msgspec import Struct
 
 from codemode import clock
@@ -31,7 +31,7 @@ _MAX_RUNS = 256  # in one session's trajectory: the latest
 
 
 class _Kept(Struct, frozen=True):
-    scope: Scope
+    scope: RunScope
     status: RunStatus
     trace: Trace
     size: int
@@ -105,7 +105,7 @@ class TrajectoryArchive:
             run.trace.pack(() if run.meter is None else run.meter.calls)
             self._put(run)
 
-    async def of_run(self, runs: RunFinder, run_id: str, caller: Scope) -> Trajectory | None:
+    async def of_run(self, runs: RunFinder, run_id: str, caller: RunScope) -> Trajectory | None:
         """None for a caller outside the run's scope, as if there were no such run."""
         self._note_ends()
         if runs.get(run_id) is None and self._get(run_id) is None:
@@ -128,7 +128,7 @@ class TrajectoryArchive:
         kept = self._get(run_id)
         return () if kept is None else ledger(kept.trace.look(()), kept.late)
 
-    async def of_session(self, runs: RunFinder, owner: Scope) -> SessionTrajectory:
+    async def of_session(self, runs: RunFinder, owner: RunScope) -> SessionTrajectory:
         """All runs of the agent in this session, of every agent run."""
         self._note_ends()
         scopes = {run_id: kept.scope for run_id, kept in (self._ended | self._suspended).items()}
@@ -145,7 +145,7 @@ class TrajectoryArchive:
         known.sort(key=lambda run: (run.started_at_ms, run.run_id))
         return SessionTrajectory(version=VERSION, agent=owner.agent, session=owner.session, runs=tuple(known))
 
-    async def _read(self, runs: RunFinder, run_id: str, caller: Scope) -> None:
+    async def _read(self, runs: RunFinder, run_id: str, caller: RunScope) -> None:
         """Reads the trace of a run that a dead engine left in the store, without claiming it."""
         meta = await self._stored.find(run_id)
         if not isinstance(meta, RunMeta) or not same_caller(meta.label.scope, caller):

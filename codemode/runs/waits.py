@@ -11,7 +11,7 @@ import sys
 from collections.abc import Coroutine
 from typing import Any
 
-from codemode_snapshots import Scope
+from codemode_snapshots import RunScope
 
 from codemode.contract.inputs import same_caller
 from codemode.contract.results import CodeModeResult
@@ -36,7 +36,9 @@ class Waits:
         self._kept = kept
         self._left_alone: dict[str, tuple[Run, _Task]] = {}  # legs whose caller was cancelled
 
-    async def wait(self, run_id: str, caller: Scope, tool_call: str, own: tuple[Tool, ...]) -> CodeModeResult:
+    async def wait(
+        self, run_id: str, caller: RunScope, tool_call: str, own: tuple[Tool, ...]
+    ) -> CodeModeResult:
         """Resumes a run, or returns a kept result. Raises InputRefused."""
         alone = self._left_alone.get(run_id)
         if alone is not None and same_caller(alone[0].scope, caller):

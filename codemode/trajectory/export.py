@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal, cast
 
 import msgspec
-from codemode_snapshots import Scope
+from codemode_snapshots import RunScope
 
 from codemode.contract.telemetry import CallEnd, CallRecord, CallStatus
 from codemode.trajectory.shapes import (
@@ -27,7 +27,7 @@ _ENDED = ("completed", "failed", "expired", "aborted")
 
 
 def build(
-    run_id: str, scope: Scope, status: RunStatus, packed: Packed | None, late: Sequence[CallEnd]
+    run_id: str, scope: RunScope, status: RunStatus, packed: Packed | None, late: Sequence[CallEnd]
 ) -> Trajectory:
     """Without a trace it tells only what everybody in the run's scope knows, and is partial."""
     if packed is None:

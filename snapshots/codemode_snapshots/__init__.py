@@ -15,7 +15,7 @@ from codemode_snapshots.errors import (
 )
 from codemode_snapshots.journal import Recorded, seal_settlement, unseal_settlement
 from codemode_snapshots.keys import load_or_create_key, new_key
-from codemode_snapshots.label import Label, Scope
+from codemode_snapshots.label import Label, RunScope
 from codemode_snapshots.memory import MemoryStore
 from codemode_snapshots.owner import Owner, is_alive, new_owner
 from codemode_snapshots.store import (
@@ -43,7 +43,7 @@ __all__ = [
     "Owner",
     "Recorded",
     "RunMeta",
-    "Scope",
+    "RunScope",
     "Snapshot",
     "SnapshotError",
     "SnapshotStore",

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import msgspec
 
 from codemode_snapshots.errors import EnvelopeRefused, Reason
-from codemode_snapshots.label import FIELD_BYTES_MAX, Label, Scope
+from codemode_snapshots.label import FIELD_BYTES_MAX, Label, RunScope
 
 MAGIC = b"CMSN"
 FORMAT_VERSION = 1
@@ -63,7 +63,7 @@ def unseal(
     *,
     build_id: str,
     run_id: str,
-    scope: Scope,
+    scope: RunScope,
     now_ms: int,
     max_bytes: int,
 ) -> Opened:
@@ -107,7 +107,7 @@ def _head(envelope: bytes) -> tuple[bytes, int, bytes, int, int, int, int]:
     return _HEAD.unpack_from(envelope)
 
 
-def _names(build_id: str, run_id: str, scope: Scope) -> tuple[str, ...]:
+def _names(build_id: str, run_id: str, scope: RunScope) -> tuple[str, ...]:
     return build_id, run_id, scope.agent, scope.session, scope.agent_run, scope.tool_call
 
 

@@ -12,7 +12,7 @@ FIELD_BYTES_MAX = 1024
 TIME_MS_MAX = 2**63 - 1
 
 
-class Scope(msgspec.Struct, frozen=True):
+class RunScope(msgspec.Struct, frozen=True):
     """The four names a run is bound to. A host without one of these notions uses a constant for it."""
 
     agent: str
@@ -31,7 +31,7 @@ class Label(msgspec.Struct, frozen=True):
 
     build_id: str
     run_id: str
-    scope: Scope
+    scope: RunScope
     created_at_ms: int
     expires_at_ms: int
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from codemode_snapshots.errors import EnvelopeRefused, StoreUnavailable
 from codemode_snapshots.journal import Recorded
-from codemode_snapshots.label import Label, Scope
+from codemode_snapshots.label import Label, RunScope
 from codemode_snapshots.owner import Owner
 from codemode_snapshots.store import RunMeta, Tombstone, Totals
 
@@ -44,7 +44,7 @@ def decode_run(path: Path, row: Row) -> RunMeta:
             Label(
                 _text(build_id),
                 _text(run_id),
-                Scope(_text(agent), _text(session), _text(agent_run), _text(tool_call)),
+                RunScope(_text(agent), _text(session), _text(agent_run), _text(tool_call)),
                 _number(created),
                 _number(expires),
             ),
@@ -61,7 +61,7 @@ def decode_stone(path: Path, row: Row) -> Tombstone:
     with _damaged(path):
         if ending not in ("expired", "interrupted", "aborted"):
             raise ValueError("no such ending")
-        scope = Scope(_text(agent), _text(session), _text(agent_run), _text(tool_call))
+        scope = RunScope(_text(agent), _text(session), _text(agent_run), _text(tool_call))
         return Tombstone(_text(run_id), scope, ending, _number(at_ms))
 
 
@@ -87,7 +87,7 @@ def decode_totals(path: Path, row: Row | None) -> Totals:
         return Totals(_number(row[0]), _number(row[1]))
 
 
-def scope_values(scope: Scope) -> tuple[str, str, str, str]:
+def scope_values(scope: RunScope) -> tuple[str, str, str, str]:
     return scope.agent, scope.session, scope.agent_run, scope.tool_call
 
 

@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from codemode_snapshots.journal import Recorded
-from codemode_snapshots.label import Label, Scope
+from codemode_snapshots.label import Label, RunScope
 from codemode_snapshots.owner import Owner
 
 Ending = Literal["expired", "interrupted", "aborted"]
@@ -60,7 +60,7 @@ class NotClaimed(msgspec.Struct, frozen=True):
     """Why a run was not handed out. `scope` is the run's own: it decides how much the caller may be told."""
 
     why: Literal["unknown", "busy"] | Ending
-    scope: Scope | None
+    scope: RunScope | None
 
 
 class RunMeta(msgspec.Struct, frozen=True):
@@ -78,7 +78,7 @@ class Tombstone(msgspec.Struct, frozen=True):
     """A run that ended before its result was fetched. Kept for a bounded time, and in bounded number."""
 
     run_id: str
-    scope: Scope
+    scope: RunScope
     ending: Ending
     at_ms: int
 

@@ -25,7 +25,7 @@ from codemode_snapshots import (
     Label,
     Recorded,
     RunMeta,
-    Scope,
+    RunScope,
     Snapshot,
     SnapshotError,
     new_owner,
@@ -42,7 +42,7 @@ from tests.harness.guests import Watched, load_image, new_guest
 from tests.runtime.test_delta import PROGRAM, captured, go_on
 
 _KEY, _NOW = bytes(range(32)), 1_800_000_000_000
-_SCOPE = Scope("agent", "sess", "run", "call")
+_SCOPE = RunScope("agent", "sess", "run", "call")
 _LABEL = Label("build", "run_1", _SCOPE, _NOW, _NOW + 900_000)
 _STATE, _DELTA = b"state" * 20, b"delta" * 50
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from codemode_runtime.shapes import Settlement
-from codemode_snapshots import Scope
+from codemode_snapshots import RunScope
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +22,7 @@ from codemode.runs.phases import ENDS, NEXT, Adoptable, Ended, Origin, Running, 
 from codemode.runs.run import Run
 from codemode.trajectory import Recording, Trace
 
-SCOPE = Scope("main", "s", "-", "-")
+SCOPE = RunScope("main", "s", "-", "-")
 
 
 class Walker:

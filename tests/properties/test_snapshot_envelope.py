@@ -1,6 +1,6 @@
 """Whatever the bytes, an envelope opens to what was sealed for this caller, or raises EnvelopeRefused."""
 
-from codemode_snapshots import EnvelopeRefused, Label, Opened, Scope, seal, unseal
+from codemode_snapshots import EnvelopeRefused, Label, Opened, RunScope, seal, unseal
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -11,7 +11,7 @@ keys = st.binary(min_size=32, max_size=32)
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60).filter(
     lambda text: text.strip() != ""
 )
-scopes = st.builds(Scope, texts, texts, texts, texts)
+scopes = st.builds(RunScope, texts, texts, texts, texts)
 labels = st.builds(Label, texts, texts, scopes, st.integers(0, 2**63 - 1), st.integers(NOW + 1, 2**63 - 1))
 bodies = st.binary(max_size=300)
 
@@ -91,7 +91,7 @@ def test_a_foreign_key_is_refused(key: bytes, other: bytes, label: Label, delta:
 def test_an_envelope_of_another_label_is_refused(
     key: bytes, label: Label, other: Label, delta: bytes
 ) -> None:
-    def bound(one: Label) -> tuple[str, str, Scope]:
+    def bound(one: Label) -> tuple[str, str, RunScope]:
         return one.build_id, one.run_id, one.scope
 
     assume(bound(label) != bound(other))
@@ -108,7 +108,7 @@ def test_swapping_one_scope_field_is_refused(
     fields = [own.agent, own.session, own.agent_run, own.tool_call]
     assume(fields[place] != replacement)
     fields[place] = replacement
-    moved = Label(label.build_id, label.run_id, Scope(*fields), label.created_at_ms, label.expires_at_ms)
+    moved = Label(label.build_id, label.run_id, RunScope(*fields), label.created_at_ms, label.expires_at_ms)
     assert reason(key, moved, seal(key, label, state=b"{}", delta=delta)) == "wrong_scope"
 
 
@@ -126,7 +126,7 @@ def test_a_scope_is_complete_or_refused(fields: list[str]) -> None:
     complete = all(field.strip() and field.isascii() for field in fields)
     refusals: list[str] = []
     try:
-        Scope(*fields)
+        RunScope(*fields)
     except EnvelopeRefused as refused:
         refusals.append(refused.reason)
     assert refusals in ([], ["wrong_scope"])

@@ -19,7 +19,7 @@ from codemode_snapshots import (
     Owner,
     Recorded,
     RunMeta,
-    Scope,
+    RunScope,
     Snapshot,
     SnapshotStore,
     StoreFull,
@@ -50,7 +50,7 @@ LIMITS = StoreLimits(
     longest_ttl_ms=1_000,
     stuck_claim_ms=300,
 )
-SCOPE = Scope("agent", "session", "turn", "call")
+SCOPE = RunScope("agent", "session", "turn", "call")
 OWNERS = tuple(Owner(name * 16, 1, "1", "b", "1") for name in "ab")
 
 RUN_IDS = ("r1", "r2", "r3")  # few, so that rules meet on the same run

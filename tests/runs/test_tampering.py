@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from codemode_snapshots import Claim, MemoryStore, Opened, Owner, Scope, Snapshot, new_key, seal, unseal
+from codemode_snapshots import Claim, MemoryStore, Opened, Owner, RunScope, Snapshot, new_key, seal, unseal
 from codemode_snapshots.label import Label
 from msgspec.structs import replace
 
@@ -86,7 +86,7 @@ def tamper_in_file(path: Path, run_id: str, tamper: Tamper) -> None:
             (run_id,),
         ).fetchone()
         build_id, agent, session, agent_run, tool_call, created, expires = words
-        label = Label(build_id, run_id, Scope(agent, session, agent_run, tool_call), created, expires)
+        label = Label(build_id, run_id, RunScope(agent, session, agent_run, tool_call), created, expires)
         file.execute("UPDATE bodies SET envelope = ? WHERE id = ?", (tamper(envelope, label), number))
 
 

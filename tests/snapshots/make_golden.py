@@ -8,14 +8,14 @@ import json
 import struct
 from pathlib import Path
 
-from codemode_snapshots import Label, Scope, seal
+from codemode_snapshots import Label, RunScope, seal
 
 GOLDEN = Path(__file__).parents[2] / "snapshots" / "golden"
 
 KEY = bytes(range(32))
 OTHER_KEY = bytes(range(32, 64))
 NOW_MS = 1_800_000_000_000
-SCOPE = Scope("agent-1", "session-1", "turn-1", "call-1")
+SCOPE = RunScope("agent-1", "session-1", "turn-1", "call-1")
 LABEL = Label("build-1", "run-1", SCOPE, NOW_MS - 1000, NOW_MS + 899_000)
 STATE = b'{"pending":["c-1"]}'
 DELTA = bytes(range(256))
@@ -26,7 +26,7 @@ def files() -> dict[str, tuple[bytes, str]]:
     good = seal(KEY, LABEL, state=STATE, delta=DELTA)
     far_state = bytearray(good)
     struct.pack_into("<I", far_state, 32, 2**32 - 1)
-    other_scope = Scope("agent-1", "session-2", "turn-1", "call-1")
+    other_scope = RunScope("agent-1", "session-2", "turn-1", "call-1")
     return {
         "v1-good": (good, "loads"),
         "v1-empty-body": (seal(KEY, LABEL, state=b"", delta=b""), "loads"),
@@ -72,7 +72,7 @@ def _label(
     *,
     build_id: str = "build-1",
     run_id: str = "run-1",
-    scope: Scope = SCOPE,
+    scope: RunScope = SCOPE,
     expires_at_ms: int = NOW_MS + 899_000,
 ) -> Label:
     return Label(build_id, run_id, scope, NOW_MS - 1000, expires_at_ms)

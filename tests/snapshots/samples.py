@@ -1,9 +1,9 @@
 """Small valid parts for the persistence tests: a key, owners, labels, snapshots; times in unix ms."""
 
-from codemode_snapshots import Label, Owner, Scope, Snapshot, seal
+from codemode_snapshots import Label, Owner, RunScope, Snapshot, seal
 
 KEY = bytes(range(32))
-SCOPE = Scope("agent-1", "session-1", "turn-1", "call-1")
+SCOPE = RunScope("agent-1", "session-1", "turn-1", "call-1")
 BUILD = "build-1"
 NOW = 1_800_000_000_000
 TTL = 900_000
@@ -12,7 +12,7 @@ OURS = Owner("aaaaaaaaaaaaaaaa", 100, "5000", "b007", "4026531836")
 THEIRS = Owner("bbbbbbbbbbbbbbbb", 200, "6000", "b007", "4026531836")
 
 
-def label(run_id: str = "run-1", *, scope: Scope = SCOPE, now_ms: int = NOW, ttl_ms: int = TTL) -> Label:
+def label(run_id: str = "run-1", *, scope: RunScope = SCOPE, now_ms: int = NOW, ttl_ms: int = TTL) -> Label:
     return Label(BUILD, run_id, scope, now_ms, now_ms + ttl_ms)
 
 

@@ -5,7 +5,7 @@ import hmac
 import struct
 
 import pytest
-from codemode_snapshots import EnvelopeRefused, Label, Opened, Scope, seal, unseal
+from codemode_snapshots import EnvelopeRefused, Label, Opened, RunScope, seal, unseal
 
 from tests.snapshots.samples import BUILD, KEY, NOW, SCOPE, TTL, label
 
@@ -49,7 +49,7 @@ def test_an_envelope_built_by_hand_from_the_format_page_opens() -> None:
 
 def test_a_tiny_run_stays_under_four_and_a_half_kilobytes() -> None:
     uuids = [f"01890a5d-ac96-774b-bcce-b302099a80{number:02}" for number in range(6)]
-    own = Label(uuids[0], uuids[1], Scope(*uuids[2:]), NOW, NOW + TTL)
+    own = Label(uuids[0], uuids[1], RunScope(*uuids[2:]), NOW, NOW + TTL)
     envelope = seal(KEY, own, state=b"s" * 1200, delta=b"d" * 3000)
     assert len(envelope) - 4200 == 300
 
@@ -99,7 +99,7 @@ def test_another_run_is_refused() -> None:
 @pytest.mark.parametrize("field", ["agent", "session", "agent_run", "tool_call"])
 def test_a_difference_in_any_scope_field_is_refused(field: str) -> None:
     names = {"agent": "agent-1", "session": "session-1", "agent_run": "turn-1", "tool_call": "call-1"}
-    other = Scope(**{**names, field: "other"})
+    other = RunScope(**{**names, field: "other"})
     assert refusal(seal(KEY, label(scope=other), state=b"", delta=b"")) == "wrong_scope"
 
 
@@ -109,7 +109,7 @@ def test_a_missing_scope_field_fails_closed(missing: str, place: int) -> None:
     fields = ["a", "b", "c", "d"]
     fields[place] = missing
     with pytest.raises(EnvelopeRefused) as refused:
-        Scope(*fields)
+        RunScope(*fields)
     assert refused.value.reason == "wrong_scope"
 
 

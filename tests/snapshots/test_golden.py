@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from codemode_snapshots import EnvelopeRefused, Scope, unseal
+from codemode_snapshots import EnvelopeRefused, RunScope, unseal
 
 from tests.snapshots.make_golden import DELTA, GOLDEN, KEY, LABEL, STATE, files, verdicts
 
@@ -20,7 +20,7 @@ def verdict(file: Path) -> str:
             file.read_bytes(),
             build_id=terms["buildId"],
             run_id=terms["runId"],
-            scope=Scope(*terms["scope"]),
+            scope=RunScope(*terms["scope"]),
             now_ms=terms["nowMs"],
             max_bytes=terms["maxBytes"],
         )

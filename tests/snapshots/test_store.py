@@ -12,7 +12,7 @@ from codemode_snapshots import (
     Owner,
     Recorded,
     RunMeta,
-    Scope,
+    RunScope,
     Snapshot,
     SnapshotStore,
     StoreFull,
@@ -93,7 +93,7 @@ def test_an_unknown_run_is_unknown_whatever_its_name(store: SnapshotStore, run_i
 @pytest.mark.parametrize("run_id", [None, 7, True, b"run-1", ["run-1"], {}, 1.5])
 def test_what_is_no_text_is_an_unknown_run(store: SnapshotStore, run_id: Any) -> None:
     for name in ("run-1", "7", "1"):
-        own = label(name, scope=Scope(name, name, "turn-1", "call-1"))
+        own = label(name, scope=RunScope(name, name, "turn-1", "call-1"))
         store.save(Snapshot(own, b"body"), OURS)
     assert store.claim(run_id, OURS, now_ms=NOW) == NotClaimed("unknown", None)
     assert store.lookup(run_id) is None
@@ -144,7 +144,7 @@ def test_a_claim_of_another_owner_saves_nothing(store: SnapshotStore) -> None:
 def test_a_claim_does_not_move_a_run_to_another_id_or_scope(store: SnapshotStore) -> None:
     store.save(snapshot(), OURS)
     claim = claimed(store).claim
-    elsewhere = Label(BUILD, "run-1", Scope("agent-1", "session-2", "turn-1", "call-1"), NOW, LATER)
+    elsewhere = Label(BUILD, "run-1", RunScope("agent-1", "session-2", "turn-1", "call-1"), NOW, LATER)
     for moved in (snapshot("run-2"), Snapshot(elsewhere, b"body")):
         with pytest.raises(NotHeld):
             store.save(moved, OURS, claim=claim)
@@ -316,7 +316,7 @@ def test_recovery_twice_reports_each_run_once(store: SnapshotStore) -> None:
 
 def test_runs_are_listed_oldest_first_and_by_scope(store: SnapshotStore) -> None:
     def save(run_id: str, agent: str, session: str, now_ms: int) -> None:
-        own = label(run_id, scope=Scope(agent, session, "turn-1", "call-1"), now_ms=now_ms)
+        own = label(run_id, scope=RunScope(agent, session, "turn-1", "call-1"), now_ms=now_ms)
         store.save(Snapshot(own, b"body"), OURS)
 
     save("c", "a1", "s1", NOW)
