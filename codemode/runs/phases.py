@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextvars
 import enum
 import re
+import secrets
 from dataclasses import dataclass
 
 from codemode_runtime.shapes import Settlement
@@ -137,3 +138,8 @@ class Origin:
     tools: tuple[Tool, ...] = ()
     context: CallContext = NO_CONTEXT
     variables: contextvars.Context | None = None  # from the task that started the run
+
+
+def new_run_id() -> str:
+    """144 random bits, so that an id cannot be guessed from others."""
+    return "run_" + secrets.token_urlsafe(18)

@@ -7,7 +7,6 @@ follow which. Freezing a run makes bytes of it (frozen.py), and stored_runs.py s
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -36,16 +35,12 @@ from codemode.runs.phases import (
     Running,
     RunState,
     Suspended,
+    new_run_id,
 )
 from codemode.tools import CallContext, Tool
 from codemode.trajectory import Recording, Trace
 
 _SHAPES = Recording()
-
-
-def new_run_id() -> str:
-    """144 random bits, so that an id cannot be guessed from others."""
-    return "run_" + secrets.token_urlsafe(18)
 
 
 class Run:
