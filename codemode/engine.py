@@ -92,6 +92,7 @@ class Engine(RunControl):
     ) -> None:
         """Raises ConfigError for a configuration or tool that cannot be used.
 
+        `config` may be a host's whole document; a tool policy in it holds beside `policy`.
         `store` keeps suspended runs: a path or `sqlite:///` URL of a file, an object that implements
         `codemode_snapshots.SnapshotStore` (its maker closes it), or None for memory.
         `namespaces` are by the plugin that owns them; more can be registered later.
@@ -104,12 +105,8 @@ class Engine(RunControl):
         self._tools = tuple(as_tools(tools))
         self._supervisor = Supervisor(WorkerSettings.of(self.config, self.settings))
         self._stored = StoredRuns(store, store_limits(self.config, self.settings), store_key)
-        self._recorder = Recorder(
-            Tally(),
-            EventHub(),
-            TrajectoryArchive(self._stored, Recording(redact)),
-            audit,
-        )
+        archive = TrajectoryArchive(self._stored, Recording(redact))
+        self._recorder = Recorder(Tally(), EventHub(), archive, audit)
         questions = Questions(lambda run_id: self._runs.get(run_id), self._recorder.approval_asked, approve)
         self._mcp = McpBridge(mcp, questions.ask)
         self._admission = Admission(
@@ -227,15 +224,14 @@ class Engine(RunControl):
         await self._admission.prepare()
         who = {"scope": caller, "tools": own}
         run = {"allow": allowed, "provider": provider, "model": model, "context": context}
+        asked = (own, caller.agent, provider, model, allowed, context)
         return surface_of(
-            self._admission.effective(own, caller.agent, provider, model, allowed),
+            self._admission.effective(*asked),
             self.config,
             namespaces=self._admission.namespace_texts,
             exec_run=bound_to(self.exec, who | run),
             wait_run=bound_to(self.wait, who),
-            ordinary=lambda: (
-                self._admission.environment(own, caller.agent, provider, model, allowed).executor
-            ),
+            ordinary=lambda: self._admission.environment(*asked).executor,
         )
 
     async def exec(
@@ -257,7 +253,7 @@ class Engine(RunControl):
         """Runs a program: its text, or the input object as a host passes it on.
 
         `tools` are this run's own, beside the engine's, and `allow` narrows them all, below the policy;
-        `context` is what tools and hooks hear of the caller.
+        `context` is what tools, hooks and the policy hear of the caller.
         """
         try:
             caller = read_caller(scope, agent, session, agent_run, tool_call)
@@ -267,9 +263,8 @@ class Engine(RunControl):
         if (unready := self._unready()) is not None:
             return unready
         await self._admission.prepare()
-        own = tuple(as_tools(tools)) if tools else ()
-        allowed = None if allow is None else read_allow(allow)
-        environment = self._admission.environment(own, caller.agent, provider, model, allowed)
+        own, allowed = tuple(as_tools(tools)) if tools else (), read_allow(allow)
+        environment = self._admission.environment(own, caller.agent, provider, model, allowed, context)
         told, variables = context or NO_CONTEXT, contextvars.copy_context()
         origin = Origin(provider, model, allowed, own, told, variables)
         run = Run.started(caller, environment, origin, self._recorder.tally)

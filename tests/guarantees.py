@@ -53,7 +53,9 @@ GUARANTEES: dict[str, str] = {
     "nested-calls-keep-the-rules": "Hooks and approvals see nested calls under the real tool's name.",
     # tools, policy and the model surface
     "denied-is-nonexistent": "A denied tool cannot be told from one that never existed.",
-    "policy-of-the-caller": "Agent, provider and model decide which tools a program has.",
+    "policy-of-the-caller": "Agent, provider, model, channel, sender and sandbox decide who has which tools.",
+    "policy-is-never-ignored": "A tool policy in a host's document is in force, or refused by its key.",
+    "deny-sees-through-disguises": "Case, width, blanks and invisible characters carry no tool past a deny.",
     "policy-only-narrows": "No later step of a policy brings back what an earlier one took away.",
     "sessions-are-strangers": "A session beside others has the results that it has alone.",
     "search-describe-call": "What search finds can be described by its id and called as it stands.",

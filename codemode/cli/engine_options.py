@@ -25,7 +25,9 @@ _LIMITS = (
     ("--max-pending", "maxPendingToolCalls", int, "N"),
     ("--ttl", "snapshotTtlSeconds", seconds, "TIME"),
 )
-_DOCUMENT_KEYS = ("tools", "policy", "settings", "mcpServers", "mcp")
+# Sections of a --config file that are arguments of their own; the engine reads the rest by itself.
+_OWN_ARGUMENTS = ("settings", "mcpServers", "mcp")
+_DOCUMENT_KEYS = ("tools", "agents", "policy", *_OWN_ARGUMENTS)
 
 
 def add_engine_arguments(
@@ -70,7 +72,8 @@ def add_tool_arguments(
     group.add_argument(
         "--config",
         metavar="FILE",
-        help="JSON or TOML: the codeMode object, or a document with tools, policy, settings, mcpServers",
+        help="JSON or TOML: the codeMode object, or a document with tools, agents, policy, settings,"
+        " mcpServers",
     )
 
 
@@ -95,9 +98,9 @@ def engine_arguments(options: argparse.Namespace) -> dict[str, Any]:
     """
     from codemode.cli.tool_specs import load_namespaces, load_tools
 
-    document = _read_document(options.config)
+    config, document = _read_document(options.config)
     limits = limits_of(options)
-    _tell_clamped(document.get("tools"), limits)
+    _tell_clamped(config, limits)
     settings = document.get("settings", {})
     if not isinstance(settings, Mapping):
         raise CommandError(f"{options.config}: settings must be an object")
@@ -106,12 +109,11 @@ def engine_arguments(options: argparse.Namespace) -> dict[str, Any]:
     return {
         "tools": load_tools(options.tools),
         "namespaces": load_namespaces(options.namespaces),
-        "config": document.get("tools"),
+        "config": config,
         "agent_config": {**limits, "enabled": True},
         "settings": settings,
         "store": _store(getattr(options, "store", None)),
         "mcp": _servers(options.servers, document),
-        "policy": document.get("policy"),
     }
 
 
@@ -121,21 +123,22 @@ def limits_of(options: argparse.Namespace) -> dict[str, Any]:
     return {field: value for field, value in asked.items() if value is not None}
 
 
-def _read_document(path: str | None) -> dict[str, Any]:
-    """The sections of the file; a file without any section is the codeMode object itself."""
+def _read_document(path: str | None) -> tuple[object, dict[str, Any]]:
+    """What the engine reads by itself, and the document; a file without any section of a document is the
+    codeMode object. Nothing is dropped: what is in a wrong place is the engine's to refuse."""
     if path is None:
-        return {}
+        return None, {}
     from codemode.config import read_document
 
     found = read_document(path)
     if not isinstance(found, Mapping):
-        return {"tools": found}
-    document = cast("Mapping[str, Any]", found)
+        return found, {}
+    document = dict(cast("Mapping[str, Any]", found))
     if not any(key in document for key in _DOCUMENT_KEYS):
-        return {"tools": document}
-    sections = dict(document)
-    sections["tools"] = {"tools": document["tools"]} if "tools" in document else None
-    return sections
+        return document, {}
+    own: dict[str, Any] = {"tools": {}}
+    own |= {key: value for key, value in document.items() if key not in _OWN_ARGUMENTS}
+    return own, document
 
 
 def _tell_clamped(config: object, limits: dict[str, Any]) -> None:
@@ -164,7 +167,7 @@ def _store(path: str | None) -> Path | None:
     return found
 
 
-def _servers(path: str | None, document: dict[str, Any]) -> object:
+def _servers(path: str | None, document: Mapping[str, Any]) -> object:
     if path is not None:
         return path
     inner = document.get("mcp")

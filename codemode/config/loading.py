@@ -8,26 +8,38 @@ from typing import Any, TypeVar, cast
 import msgspec
 from msgspec import Struct
 
+from codemode.config.documents import written_policies
 from codemode.config.rows import rows_of, rules_of
 from codemode.config.rules import ConfigError, Number, read_fields, section_of, shown
 from codemode.config.table import CodeModeConfig, EngineSettings, ToolSearchConfig
 
+_AGENTS_POLICY = (
+    "has a tool policy, which is not read from here: write it as the tools of this agent into agents.list of "
+    "the document given as config, or into policy=."
+)
 Section = TypeVar("Section", CodeModeConfig, EngineSettings, ToolSearchConfig)
 
 
 def load_config(value: object = None, *, overlay: object = None) -> CodeModeConfig:
     """From what a host has: true, false, nothing, the `codeMode` object, or a document with `tools` in it.
 
-    `overlay` is the agent's own, in the same forms. Raises ConfigError.
+    `overlay` is the agent's own, in the same forms, but without a tool policy. Raises ConfigError.
     """
     sections = [section_of(given, "codeMode", rules_of(CodeModeConfig)) for given in (value, overlay)]
-    return resolve_config(*sections)
+    config = resolve_config(*sections)
+    if written_policies(overlay):
+        raise ConfigError("agent_config", _AGENTS_POLICY)
+    found = written_policies(value)
+    return msgspec.structs.replace(config, policies=found) if found else config
 
 
 def resolve_config(global_value: object, agent_value: object = None) -> CodeModeConfig:
     """The agent's fields over the global ones, field by field. Raises ConfigError."""
+    if isinstance(agent_value, CodeModeConfig) and agent_value.policies:
+        raise ConfigError("agent_config", _AGENTS_POLICY)
     said, own = (_read("tools.codeMode", CodeModeConfig, given) for given in (global_value, agent_value))
-    return _resolve(CodeModeConfig, said | own)
+    policies = global_value.policies if isinstance(global_value, CodeModeConfig) else ()
+    return msgspec.structs.replace(_resolve(CodeModeConfig, said | own), policies=policies)
 
 
 def load_tool_search(value: object = None, *, overlay: object = None) -> ToolSearchConfig:

@@ -32,6 +32,10 @@ class Says(Struct, frozen=True):
     default: str = ""
 
 
+class NotASetting(Struct, frozen=True):
+    """Marks a field of a struct that nobody can set: it travels along with the settings."""
+
+
 class Row(Struct, frozen=True):
     """One setting. `key` is its name in a file, `attribute` its name in Python."""
 
@@ -45,7 +49,8 @@ class Row(Struct, frozen=True):
 @cache
 def rows_of(section: type[Struct]) -> dict[str, Row]:
     """By key, in the order of the table."""
-    return {field.encode_name: _row(field) for field in msgspec.structs.fields(section)}
+    fields = msgspec.structs.fields(section)
+    return {field.encode_name: _row(field) for field in fields if NotASetting() not in get_args(field.type)}
 
 
 @cache

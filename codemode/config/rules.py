@@ -110,15 +110,20 @@ class FieldRule(Protocol):
     def read(self, key: str, value: object) -> Any: ...
 
 
+def is_document(value: object) -> bool:
+    """Whether this is a host's document, and not one section of it."""
+    return isinstance(value, Mapping) and ("tools" in value or "agents" in value)
+
+
 def section_of(document: object, name: str, rules: Mapping[str, FieldRule]) -> object:
     """`tools.<name>` of a host's document; whatever is no document is the section itself.
 
-    Other sections are not ours to judge, but what was meant for ours must not be lost beside it.
+    What was meant for this section must not be lost beside `tools`. Policy is documents.py's to find.
     """
-    if not isinstance(document, Mapping) or "tools" not in document:
-        return cast("object", document)
+    if not is_document(document):
+        return document
     whole = cast("Mapping[str, object]", document)
-    tools = whole["tools"]
+    tools = whole.get("tools", {})
     if not isinstance(tools, Mapping):
         raise ConfigError("tools", f"must be an object, not {shown(tools)}.")
     sections = cast("Mapping[str, object]", tools)

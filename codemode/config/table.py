@@ -16,7 +16,8 @@ import msgspec
 from codemode_runtime.shapes import MAX_OUTPUT_ITEMS, Language
 from msgspec import Struct
 
-from codemode.config.rows import Says
+from codemode.config.documents import WrittenPolicy
+from codemode.config.rows import NotASetting, Says
 from codemode.config.rules import Gated, Names, Number
 
 Gate = Literal["off", "on", "auto"]
@@ -30,7 +31,10 @@ _CORES = os.cpu_count() or 1
 
 
 class CodeModeConfig(Struct, frozen=True, kw_only=True, rename="camel"):
-    """`tools.codeMode`, resolved: every number is within its clamp."""
+    """`tools.codeMode`, resolved: every number is within its clamp.
+
+    `policies` are the tool policies of the document it was read from, for the engine that is made with it.
+    """
 
     enabled: Annotated[bool, Says(
         "the only activation gate; setting other fields does not enable it")] = False
@@ -58,10 +62,13 @@ class CodeModeConfig(Struct, frozen=True, kw_only=True, rename="camel"):
     search_default_limit: Annotated[int, Number(1, 50, "hits", at_most="max_search_limit"), Says(
         "of `tools.search` without a limit")] = 8
     max_search_limit: Annotated[int, Number(1, 50, "hits"), Says("of `tools.search` at most")] = 50
+    policies: Annotated[tuple[WrittenPolicy, ...], NotASetting()] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """As a configuration file has it; `load_config` of it is this again."""
-        return _plain(self)
+        """`tools.codeMode` as a file has it; `load_config` of it is this again, without `policies`."""
+        found = _plain(msgspec.structs.replace(self, policies=()))
+        del found["policies"]
+        return found
 
 
 class EngineSettings(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -1,7 +1,7 @@
-"""Which tools a run may have: profiles, groups, allow and deny, by provider and agent. Pure.
+"""Which tools a run may have, and why: the policies of an engine, asked about its tools. Pure.
 
-A policy is a sequence of steps, and each can only take tools away. The order: profile, the provider's
-profile, the provider's allow and deny, the global allow and deny, then the agent's own in the same order.
+There may be several: what `Engine(policy=…)` was given, and what is in the host's document. Each is asked by
+itself, and a run has what all of them leave.
 """
 
 from __future__ import annotations
@@ -12,12 +12,16 @@ from typing import Any
 
 from msgspec import Struct
 
-from codemode.config import ConfigError
+from codemode.config import CodeModeConfig, ConfigError
+from codemode.config.documents import WrittenPolicy, policy_argument, written_policies
 from codemode.config.rules import shown
-from codemode.policy.rules import Matcher, PolicySection, Subject, Vocabulary, read_policy, subject_of
+from codemode.policy.reading import read_entries, read_levels, read_words
+from codemode.policy.rules import Subject, Vocabulary, subject_of
+from codemode.policy.steps import NamedList, PolicyStep, Situation, steps_for
 from codemode.tools import Tool
 
 _log = logging.getLogger("codemode.policy")
+_RUNS_OWN = "the run's own allow"
 
 
 class Explanation(Struct, frozen=True):
@@ -46,21 +50,23 @@ def read_allow(allow: Sequence[str] | None) -> tuple[str, ...] | None:
     return None if allow is None else tuple(allow)
 
 
-def narrow(resolution: Resolution, allow: Sequence[str]) -> Resolution:
-    """What a run's own allowlist leaves of it: below every policy, and only for that run.
-
-    Where it names nothing that is there, nothing is left: unlike a policy's, it is never ignored.
-    """
-    matcher = read_policy({"allow": list(allow)})[0].allow
-    assert matcher is not None, "an allowlist was given"
-    left = tuple(tool for tool in resolution.tools if matcher.rule_for(subject_of(tool)) is not None)
-    return Resolution(left, resolution.warnings, resolution.explanations)
-
-
 class Policy:
-    def __init__(self, config: Mapping[str, Any] | None = None) -> None:
-        """Raises ConfigError for unknown keys, profiles and groups, and for lists that are none."""
-        self._global, self._agents, self._words = read_policy(config or {})
+    def __init__(self, config: Mapping[str, Any] | None = None, document: object = None) -> None:
+        """`config` is what `Engine(policy=…)` takes, `document` what `Engine(config=…)` takes.
+
+        Raises ConfigError for unknown keys, profiles and groups, and for values of another kind.
+        """
+        argument = () if config is None else (policy_argument(config),)
+        self._written = (*_written_in(document), *argument)
+        self._words = read_words(self._written)
+        self._policies = tuple(read_levels(own, self._words) for own in self._written)
+
+    def require(self, document: object) -> None:
+        """Raises ConfigError if the document has a policy that this one was made without."""
+        if any(own not in self._written for own in _written_in(document)):
+            raise ConfigError(
+                "policy", "this document has a tool policy that is not in force: make the engine with it."
+            )
 
     def resolve(
         self,
@@ -69,23 +75,17 @@ class Policy:
         agent: str | None = None,
         provider: str | None = None,
         model: str | None = None,
+        channel: str | None = None,
+        sender: str | None = None,
+        sandbox: str | None = None,
     ) -> Resolution:
         """Warnings are logged too."""
+        return self.resolve_for(tools, Situation(agent, provider, model, channel, sender, sandbox))
+
+    def resolve_for(self, tools: Iterable[Tool], who: Situation) -> Resolution:
         offered = tuple(tools)
-        subjects = [subject_of(tool) for tool in offered]
-        steps: list[_Step] = []
-        warnings: list[str] = []
-        for step in self._steps(agent, provider, model):
-            ignored = step.allow is not None and _names_nothing(step.allow, subjects, self._words)
-            warnings += _warnings(step, ignored, subjects, self._words)
-            steps.append(_Step(step.name, None if ignored else step.allow, step.deny))
-        for warning in warnings:
-            _log.warning("%s", warning)
-        explanations = tuple(
-            _explain(tool.id, subject, steps) for tool, subject in zip(offered, subjects, strict=True)
-        )
-        allowed = (tool for tool, why in zip(offered, explanations, strict=True) if why.allowed)
-        return Resolution(tuple(allowed), tuple(warnings), explanations)
+        warnings, explanations = _apply(self._steps(who), offered, self._words)
+        return _resolution(offered, warnings, explanations)
 
     def explain(
         self,
@@ -95,69 +95,86 @@ class Policy:
         agent: str | None = None,
         provider: str | None = None,
         model: str | None = None,
+        channel: str | None = None,
+        sender: str | None = None,
+        sandbox: str | None = None,
     ) -> Explanation:
         """`tools` are the others of the run: whether an allowlist names anything depends on them."""
         offered = (tool, *(other for other in tools if other is not tool))
-        return self.resolve(offered, agent=agent, provider=provider, model=model).explanations[0]
+        who = Situation(agent, provider, model, channel, sender, sandbox)
+        return self.resolve_for(offered, who).explanations[0]
 
-    def _steps(self, agent: str | None, provider: str | None, model: str | None) -> list[_Step]:
-        steps = self._section_steps("", self._global, provider, model)
-        own = self._agents.get(agent.casefold()) if agent is not None else None
-        if own is not None:
-            steps += self._section_steps(f"agents.{agent}.", own, provider, model)
-        return steps
+    def narrow(self, resolution: Resolution, allow: Sequence[str]) -> Resolution:
+        """What a run's own allowlist leaves of it: below every policy, and only for that run.
 
-    def _section_steps(
-        self, prefix: str, section: PolicySection, provider: str | None, model: str | None
-    ) -> list[_Step]:
-        steps = self._profile_step(f"{prefix}profile", section)
-        key, own = section.for_provider(provider, model)
-        if own is not None:
-            steps += self._profile_step(f"{prefix}byProvider.{key}.profile", own)
-            steps += _list_steps(f"{prefix}byProvider.{key}", own)
-        return steps + _list_steps(prefix.rstrip(".") or "global", section)
+        Where it names nothing that is there, nothing is left: unlike a policy's, it is never ignored. It may
+        use the groups of the policy. Raises ConfigError.
+        """
+        matcher = self._words.matcher("allow", read_entries("allow", list(allow)))
+        step = PolicyStep(_RUNS_OWN, (NamedList(_RUNS_OWN, matcher),))
+        warnings, narrowed = _apply([step], resolution.tools, None)
+        found = _resolution(resolution.tools, warnings, narrowed)
+        later = iter(narrowed)
+        explanations = tuple(next(later) if why.allowed else why for why in resolution.explanations)
+        return Resolution(found.tools, (*resolution.warnings, *found.warnings), explanations)
 
-    def _profile_step(self, name: str, section: PolicySection) -> list[_Step]:
-        profile = None if section.profile is None else self._words.profiles[section.profile]
-        return [] if profile is None else [_Step(f"{name} {section.profile}", profile, None)]
+    def key_for(self, who: Situation) -> tuple[object, ...]:
+        """Equal keys have equal resolutions of equal tools. There are as many as the policy can tell apart,
+        not as many as there are agents, channels and senders."""
+        return tuple(step.key for step in self._steps(who))
 
-
-class _Step(Struct, frozen=True):
-    name: str
-    allow: Matcher | None  # None: no restriction
-    deny: Matcher | None
+    def _steps(self, who: Situation) -> list[PolicyStep]:
+        return [step for levels in self._policies for step in steps_for(levels, who, self._words)]
 
 
-def _list_steps(name: str, section: PolicySection) -> list[_Step]:
-    if section.allow is None and section.deny is None:
-        return []
-    return [_Step(name, section.allow, section.deny)]
+def _written_in(document: object) -> tuple[WrittenPolicy, ...]:
+    return document.policies if isinstance(document, CodeModeConfig) else written_policies(document)
 
 
-def _explain(tool_id: str, subject: Subject, steps: Sequence[_Step]) -> Explanation:
-    decided = Explanation(tool_id, True, "default", "no step restricts it")
+def _apply(
+    steps: Iterable[PolicyStep], tools: Sequence[Tool], words: Vocabulary | None
+) -> tuple[list[str], list[Explanation]]:
+    """Warnings, and what became of each tool. Without `words`, names that match nothing are not told."""
+    subjects = [subject_of(tool) for tool in tools]
+    explanations = [Explanation(tool.id, True, "default", "no step restricts it") for tool in tools]
+    warnings: list[str] = []
+    left = list(range(len(tools)))
     for step in steps:
-        # Deny wins: it is asked first in each step, and no later step can bring a tool back.
-        if step.deny is not None and (rule := step.deny.rule_for(subject)) is not None:
-            return Explanation(tool_id, False, step.name, f'deny "{rule}"')
-        if step.allow is not None:
-            rule = step.allow.rule_for(subject)
-            if rule is None:
-                return Explanation(tool_id, False, step.name, "not in its allowlist")
-            decided = Explanation(tool_id, True, step.name, f'allow "{rule}"')
-    return decided
+        if words is not None and _note(step, subjects, words, warnings):
+            continue
+        before, left = left, list[int]()
+        for at in before:
+            allowed, name, rule = step.judge(subjects[at])
+            if allowed:
+                left.append(at)
+            if not (allowed and step.denies):  # what a deny does not name it says nothing about
+                explanations[at] = Explanation(tools[at].id, allowed, name, rule)
+        if before and not left:
+            warnings.append(f"{step.name}: leaves no tool of the {len(before)} before it")
+    return warnings, explanations
 
 
-def _names_nothing(allow: Matcher, offered: Sequence[Subject], words: Vocabulary) -> bool:
-    """An allowlist for plugins that are not loaded must not take core tools away. An empty one means it."""
-    return bool(allow.entries) and not any(words.is_known(entry, offered) for entry in allow.entries)
+def _note(step: PolicyStep, offered: Sequence[Subject], words: Vocabulary, warnings: list[str]) -> bool:
+    """Adds what is to be said about the step itself; whether it takes nothing away."""
+    if step.remark:
+        warnings.append(f"{step.name}: {step.remark}")
+    if step.denies or not step.lists:
+        return not step.lists
+    entries = [entry for found in step.lists for entry in found.matcher.entries]
+    unknown = [entry.text for entry in entries if not words.is_known(entry, offered)]
+    # An allowlist for plugins that are not loaded must not take core tools away. An empty one means it.
+    if step.may_be_ignored and entries and len(unknown) == len(entries):
+        named = ", ".join(unknown)
+        warnings.append(f"{step.name}: the allowlist names only unknown tools ({named}) and is ignored")
+        return True
+    warnings += [f'{step.name}: "{text}" in the allowlist matches no tool' for text in unknown]
+    return False
 
 
-def _warnings(step: _Step, ignored: bool, offered: Sequence[Subject], words: Vocabulary) -> list[str]:
-    if step.allow is None:
-        return []
-    if ignored:
-        named = ", ".join(entry.text for entry in step.allow.entries)
-        return [f"{step.name}: the allowlist names only unknown tools ({named}) and is ignored"]
-    unknown = [entry.text for entry in step.allow.entries if not words.is_known(entry, offered)]
-    return [f'{step.name}: "{text}" in the allowlist matches no tool' for text in unknown]
+def _resolution(
+    tools: tuple[Tool, ...], warnings: Sequence[str], explanations: Sequence[Explanation]
+) -> Resolution:
+    for warning in warnings:
+        _log.warning("%s", warning)
+    allowed = tuple(tool for tool, why in zip(tools, explanations, strict=True) if why.allowed)
+    return Resolution(allowed, tuple(warnings), tuple(explanations))

@@ -21,11 +21,11 @@ from codemode.executor import (
     HookChain,
 )
 from codemode.mcp.bridge import McpBridge
-from codemode.policy import Policy, Resolution, narrow
+from codemode.policy import Policy, Resolution, situation_of
 from codemode.runs.environment import Environment
 from codemode.runs.recorder import Recorder
 from codemode.runs.run import Run
-from codemode.tools import Tool
+from codemode.tools import CallContext, Tool
 
 if TYPE_CHECKING:  # the first registration loads them
     from codemode.namespaces import NamespaceRegistry
@@ -60,14 +60,14 @@ class Admission:
     ) -> None:
         self._config = config
         self._tools = tools
-        self._policy = Policy(policy)
+        self._policy = Policy(policy, config)
         self._hooks = HookChain(hooks)
         self._approve = approve
         self._recorder = recorder
         self._mcp = mcp
         self._namespaces: NamespaceRegistry | None = None
         self._gates = Gates()
-        self._environments: dict[tuple[str, str | None, str | None], Environment] = {}
+        self._environments: dict[tuple[object, ...], Environment] = {}  # by what the policy tells apart
         self._environments_version = 0
         Catalog(tools)  # raises now, not at the first run, if two tools have one id
 
@@ -82,21 +82,24 @@ class Admission:
         agent: str,
         provider: str | None,
         model: str | None,
-        allow: tuple[str, ...] | None = None,
+        allow: tuple[str, ...] | None,
+        context: CallContext | None,
     ) -> Environment:
         """The catalog under the policy. Environments of the engine's own and the servers' tools are cached
-        until the servers' tools change; the engine's own never do."""
+        until the servers' tools change; the engine's own never do. Of too many the oldest is dropped."""
         if self._mcp.version != self._environments_version:
             self._environments.clear()
             self._environments_version = self._mcp.version
-        key = (agent, provider, model)
-        is_special = bool(own) or allow is not None
-        found = None if is_special else self._environments.get(key)
+        if own or allow is not None:
+            return self._make(Catalog(self.effective(own, agent, provider, model, allow, context).tools))
+        who = situation_of(context, agent=agent, provider=provider, model=model)
+        key = self._policy.key_for(who)
+        found = self._environments.get(key)
         if found is None:
-            tools = self.effective(own, agent, provider, model, allow).tools
-            found = self._make(Catalog(tools))
-            if not is_special and len(self._environments) < _MAX_ENVIRONMENTS:
-                self._environments[key] = found
+            found = self._make(Catalog(self.effective((), agent, provider, model, None, context).tools))
+            if len(self._environments) >= _MAX_ENVIRONMENTS:
+                del self._environments[next(iter(self._environments))]
+            self._environments[key] = found
         return found
 
     def effective(
@@ -106,11 +109,17 @@ class Admission:
         provider: str | None,
         model: str | None,
         allow: tuple[str, ...] | None,
+        context: CallContext | None,
     ) -> Resolution:
         """The tools that the policy leaves, and the run's own allowlist if it has one."""
         tools = (*self._tools, *self._mcp.tools, *own)
-        resolved = self._policy.resolve(tools, agent=agent, provider=provider, model=model)
-        return resolved if allow is None else narrow(resolved, allow)
+        who = situation_of(context, agent=agent, provider=provider, model=model)
+        resolved = self._policy.resolve_for(tools, who)
+        return resolved if allow is None else self._policy.narrow(resolved, allow)
+
+    def require_policy_of(self, document: object) -> None:
+        """Raises ConfigError for a document with a tool policy that the engine was made without."""
+        self._policy.require(document)
 
     def executor(
         self, catalog: Catalog, explain_unknown: Callable[[str], CallFailed] | None = None
@@ -150,7 +159,9 @@ class Admission:
         """Gives a run that a dead engine left the tools it had, as far as today's policy allows them."""
         origin = run.origin
         run.set_environment(
-            self.environment(origin.tools, run.scope.agent, origin.provider, origin.model, origin.allow)
+            self.environment(
+                origin.tools, run.scope.agent, origin.provider, origin.model, origin.allow, origin.context
+            )
         )
         self.add_namespaces(run)
 

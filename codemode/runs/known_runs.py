@@ -94,7 +94,8 @@ class KnownRuns:
         adopted = Run.adopted(
             run_id,
             scope,
-            self._admission.environment((), scope.agent, None, None),
+            # until it is opened: for whom its tools were resolved is in the snapshot
+            self._admission.environment((), scope.agent, None, None, None, None),
             own,
             found.label.expires_at_ms,
             self._recorder.archive.trace_of(run_id),

@@ -12,11 +12,11 @@ from msgspec import Struct
 from codemode.catalog import Catalog
 from codemode.config import CodeModeConfig
 from codemode.executor import Executor
-from codemode.policy import Policy, Resolution, narrow
+from codemode.policy import Policy, Resolution, situation_of
 from codemode.surface.controls import exec_tool, wait_tool
 from codemode.surface.description import NamespaceText, describe_exec
 from codemode.surface.quick_index import DEFAULT_BUDGET
-from codemode.tools import Run, Tool, as_tools
+from codemode.tools import CallContext, Run, Tool, as_tools
 
 
 class PreparedRun(Struct, frozen=True):
@@ -44,6 +44,7 @@ def prepare_run(
     agent: str | None = None,
     provider: str | None = None,
     model: str | None = None,
+    context: CallContext | None = None,
     runtime_allow: Sequence[str] | None = None,
     disable_tools: bool = False,
     namespaces: Sequence[NamespaceText] = (),
@@ -51,12 +52,16 @@ def prepare_run(
     exec_run: Run | None = None,
     wait_run: Run | None = None,
 ) -> PreparedRun:
-    """`tools` are all eligible tools: core, plugins, MCP, client. Raises ConfigError where they clash."""
+    """`tools` are all eligible tools: core, plugins, MCP, client. Without `policy` the policy of the document
+    that `config` was read from holds. Raises ConfigError where tools clash."""
     if disable_tools or (runtime_allow is not None and not runtime_allow):
         return PreparedRun(False, (), None)  # no tools on purpose
-    resolved = (policy or Policy()).resolve(as_tools(tools), agent=agent, provider=provider, model=model)
+    rules = policy or Policy(document=config)
+    rules.require(config)
+    who = situation_of(context, agent=agent, provider=provider, model=model)
+    resolved = rules.resolve_for(as_tools(tools), who)
     if runtime_allow is not None:
-        resolved = narrow(resolved, runtime_allow)
+        resolved = rules.narrow(resolved, runtime_allow)
     return surface_of(
         resolved,
         config,

@@ -82,10 +82,11 @@ class SearchRuns:
         self._recorder = services.recorder
         self._is_proven = False
 
-    async def resolve(self, who: Caller) -> Resolution:
-        """Applies the policy to the tools as they are now."""
+    async def resolve(self, who: Caller, context: CallContext | None = None) -> Resolution:
+        """Applies the policy to the tools as they are now; `context` is the call's own."""
         await self.admission.prepare()
-        return self.admission.effective(who.tools(), who.agent, who.provider, who.model, who.allow)
+        about = _completed(context, who.context)
+        return self.admission.effective(who.tools(), who.agent, who.provider, who.model, who.allow, about)
 
     async def why_no_runtime(self) -> str | None:
         """None if programs can run isolated. Leases a worker to find out, until that has worked once."""
@@ -169,3 +170,15 @@ class SearchRuns:
         if result.to_dict().get("code") == "runtime_unavailable":
             self._is_proven = False  # the next run finds out again
         return await self.admission.tell_hooks(run, program, result, _PROGRAM)
+
+
+def _completed(context: CallContext | None, prepared: CallContext | None) -> CallContext | None:
+    """A call's own context; what it does not say is as the run was prepared, so that it leads nowhere out."""
+    if context is None or prepared is None:
+        return context or prepared
+    return replace(
+        context,
+        channel=context.channel or prepared.channel,
+        sender=context.sender or prepared.sender,
+        sandbox=context.sandbox or prepared.sandbox,
+    )

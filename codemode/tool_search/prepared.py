@@ -68,7 +68,7 @@ class PreparedSearch:
         if self.decision.why == "code_mode":
             return self._noted(await self._by_code_mode(name, arguments, call_id))
         try:
-            call = SearchCall(self._desk, await self._live(), name, call_id, context)
+            call = SearchCall(self._desk, await self._live(context), name, call_id, context)
         except InputRefused as refused:  # a call id that no scope takes
             told = CallFailed("invalid_arguments", "InvalidArguments", str(refused))
             return self._noted(answers.of_call(name, told, None, ()))
@@ -99,11 +99,12 @@ class PreparedSearch:
         asked = self._desk.asked.pop(approval_id, None)
         if asked is None:
             return None
-        call = SearchCall(self._desk, await self._live(), asked.called, asked.request.call_id, None)
+        live = await self._live(asked.request.context)
+        call = SearchCall(self._desk, live, asked.called, asked.request.call_id, None)
         return self._noted(await call.resume(asked, decision))
 
-    async def _live(self) -> LiveTools:
-        tools = (await self._desk.shop.resolve(self._desk.who)).tools
+    async def _live(self, context: CallContext | None = None) -> LiveTools:
+        tools = (await self._desk.shop.resolve(self._desk.who, context)).tools
         if self._kept is None or self._kept[0] != tools:  # compared by identity, tool by tool
             split = Split(tools, ()) if self.mode is None else split_tools(tools, self._desk.config)
             self._kept = (tools, self._catalogs(split))

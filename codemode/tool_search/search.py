@@ -45,6 +45,7 @@ class ToolSearch:
     ) -> None:
         """Raises ConfigError."""
         self.config: ToolSearchConfig = load_tool_search(config)
+        admission.require_policy_of(config)
         split_tools((), self.config)  # raises now for an unknown group in coreTools
         self._shop = SearchRuns(engine, admission, services, runs)
 

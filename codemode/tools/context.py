@@ -46,7 +46,7 @@ class CallContext:
     session_key: str = ""
     sender: str = ""
     channel: str = ""
-    sandbox: str = ""  # the host's sandbox policy for this session, by name
+    sandbox: str = ""  # the host's sandbox policy for this session, by name; any name: it is sandboxed
     run_id: str = ""
     call_id: str = ""
     tool_id: str = ""

@@ -145,9 +145,27 @@ def test_a_struct_made_by_hand_is_clamped_when_it_is_loaded() -> None:
 
 
 def test_other_sections_of_a_host_document_are_left_alone() -> None:
-    document: dict[str, Any] = {"tools": {"codeMode": {"enabled": True}, "allow": ["*"]}, "agents": 7}
+    document: dict[str, Any] = {"tools": {"codeMode": {"enabled": True}, "web": 7}, "gateway": [7]}
     assert load_config(document).enabled is True
     assert load_config({"tools": {}}).enabled is False
+    assert load_config({"agents": {}}).enabled is False
+
+
+def test_the_policy_of_a_document_stays_with_the_configuration_that_is_made_of_it() -> None:
+    loaded = load_config({"tools": {"codeMode": True, "deny": ["exec"]}})
+    assert [policy.shared for policy in loaded.policies] == [{"deny": ["exec"]}]
+    assert load_config(loaded, overlay={"timeoutMs": 700}).policies == loaded.policies
+    assert load_config({"tools": {"codeMode": True}}).policies == ()
+    assert sorted(loaded.to_dict()) == sorted(DEFAULTS)
+
+
+def test_a_policy_in_an_agents_overlay_is_refused() -> None:
+    document = {"tools": {"codeMode": True, "deny": ["exec"]}}
+    for overlay in (document, load_config(document)):
+        with pytest.raises(
+            ConfigError, match=r"^agent_config: has a tool policy, which is not read from here"
+        ):
+            load_config(True, overlay=overlay)
 
 
 @pytest.mark.parametrize(

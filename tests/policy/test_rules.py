@@ -6,29 +6,20 @@ from typing import Any
 import pytest
 
 from codemode.config import ConfigError
-from codemode.policy import GROUPS, Policy
-from codemode.tools import Tool
+from codemode.policy import Policy
+from tests.harness.policy_samples import (
+    ALL,
+    CODING,
+    EVERYTHING,
+    FS,
+    MEMORY,
+    MESSAGING,
+    PLUGIN,
+    RUNTIME,
+    SESSIONS,
+    allowed,
+)
 from tests.harness.tool_samples import make
-
-CORE = [
-    make("image"),
-    *(make(name) for names in GROUPS.values() for name in names if ":" not in name),
-]
-PLUGIN = make("browser_request", source="plugin", owner="browser")
-SERVER = make("create_issue", source="mcp", owner="github")
-ALL = [*CORE, PLUGIN, SERVER]
-
-FS = {"read", "write", "edit", "apply_patch"}
-RUNTIME = {"exec", "bash", "process"}
-SESSIONS = {"sessions_list", "sessions_history", "sessions_send", "sessions_spawn", "session_status"}
-MEMORY = {"memory_search", "memory_get"}
-
-
-def allowed(config: dict[str, Any] | None, tools: list[Tool] = ALL, **who: str) -> set[str]:
-    return {tool.name for tool in Policy(config).resolve(tools, **who).tools}
-
-
-EVERYTHING = {tool.name for tool in ALL}
 
 
 def test_no_policy_allows_everything_in_the_order_given() -> None:
@@ -39,10 +30,10 @@ def test_no_policy_allows_everything_in_the_order_given() -> None:
     ("profile", "names"),
     [
         ("minimal", {"session_status"}),
-        ("coding", FS | RUNTIME | SESSIONS | MEMORY | {"image"}),
-        ("messaging", {"message", "sessions_list", "sessions_history", "sessions_send", "session_status"}),
+        ("coding", CODING),
+        ("messaging", MESSAGING),
         ("full", EVERYTHING),
-        ("Coding", FS | RUNTIME | SESSIONS | MEMORY | {"image"}),
+        ("Coding", CODING),
     ],
 )
 def test_a_profile_gives_the_base(profile: str, names: set[str]) -> None:
@@ -101,7 +92,7 @@ def test_an_agent_can_only_narrow() -> None:
 def test_an_agents_own_profile_and_providers_count() -> None:
     config = {"agents": {"main": {"profile": "coding", "byProvider": {"acme": {"deny": ["group:runtime"]}}}}}
 
-    assert allowed(config, agent="main", provider="acme") == FS | SESSIONS | MEMORY | {"image"}
+    assert allowed(config, agent="main", provider="acme") == CODING - RUNTIME
 
 
 @pytest.mark.guarantee("policy-of-the-caller")
@@ -194,8 +185,22 @@ def test_an_explanation_names_the_step_that_decided(config: dict[str, Any], tool
         ({"allow": "read"}, "policy.allow: must be a list"),
         ({"deny": ["group:filez"]}, 'policy.deny: unknown group "group:filez"'),
         ({"deny": [""]}, "policy.deny: must be a list"),
+        ({"deny": ["\u200b"]}, "policy.deny: must be a list"),
+        ({"alsoAllow": ["read"]}, "policy.alsoAllow: unknown key"),
+        ({"sandbox": {"allow": ["read"]}}, "policy.sandbox.allow: unknown key. Allowed: tools."),
+        ({"sandbox": {"tools": {"profile": "coding"}}}, "policy.sandbox.tools.profile: unknown key"),
+        ({"sandbox": {"tools": ["read"]}}, "policy.sandbox.tools: must be an object, not a list."),
+        ({"byChannel": ["read"]}, "policy.byChannel: must be an object, not a list."),
+        ({"bySender": {"ada": {"alow": []}}}, 'policy.bySender.ada.alow: unknown key. Did you mean "allow"?'),
+        ({"bySender": {"ada": {"agents": {}}}}, "policy.bySender.ada.agents: unknown key"),
+        ({"bySender": {" ": {}}}, "policy.bySender. : must be a name."),
+        ({"agents": {"main": {"groups": {}}}}, "policy.agents.main.groups: unknown key"),
+        ({"agents": {"Main": {}, "main": {}}}, "policy.agents.main: this name is there twice."),
+        ({"agents": {"*": {"deny": ["exec"]}}}, "policy.agents.*: wildcards are for tools, channels and"),
+        ({"byProvider": {"acme/*": {}}}, "policy.byProvider.acme/*: wildcards are for tools, channels and"),
+        ({"byProvider": {"acme": {"bySender": {}}}}, "policy.byProvider.acme.bySender: unknown key"),
         ({"agents": {"main": {"agents": {}}}}, "policy.agents.main.agents: unknown key"),
-        ({"agents": []}, "agents: must be an object"),
+        ({"agents": []}, "policy.agents: must be an object, not an empty list."),
         ({"byProvider": {"acme": {"byProvider": {}}}}, "policy.byProvider.acme.byProvider: unknown key"),
         ({"groups": {"a": ["group:b"], "b": ["group:a"]}, "allow": ["group:a"]}, "contains itself"),
     ],

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from codemode.config import load_config
+from codemode.config import ConfigError, load_config
 from codemode.policy import Policy
 from codemode.surface import PreparedRun, prepare_run
+from codemode.tools import CallContext
 from tests.harness.tool_samples import make, takes
 
 READ = make("read", parameters=takes("path"))
@@ -78,14 +79,43 @@ def test_denied_tools_are_in_no_surface() -> None:
         ([], {}),
         (TOOLS, {"disable_tools": True}),
         (TOOLS, {"runtime_allow": []}),
-        (TOOLS, {"policy": {"deny": ["*"]}}),
         ([SEARCH], {}),
     ],
-    ids=["raw", "disabled", "empty allowlist", "all denied", "controls only"],
+    ids=["raw", "disabled", "empty allowlist", "controls only"],
 )
 @pytest.mark.guarantee("no-tools-no-code-mode")
 def test_a_run_without_tools_does_not_activate_code_mode(tools: list[Any], options: dict[str, Any]) -> None:
     assert prepare(True, tools, **options) == PreparedRun(False, (), None)
+
+
+@pytest.mark.guarantee("no-tools-no-code-mode")
+def test_a_run_whose_tools_are_all_denied_does_not_activate_code_mode_and_says_which_step_did_it() -> None:
+    told = ("global: leaves no tool of the 4 before it",)
+
+    assert prepare(True, policy={"deny": ["*"]}) == PreparedRun(False, (), None, told)
+
+
+@pytest.mark.guarantee("policy-of-the-caller")
+def test_the_callers_context_reaches_the_policy() -> None:
+    policy = {"sandbox": {"tools": {"deny": ["exec"]}}, "bySender": {"bob": {"deny": ["read"]}}}
+    context = CallContext(sender="bob", sandbox="docker")
+
+    shown = prepare(False, policy=policy, context=context).visible
+    assert [tool.name for tool in shown] == ["create_issue", "pick_file"]
+
+
+@pytest.mark.guarantee("policy-is-never-ignored")
+def test_the_policy_of_the_document_that_was_loaded_is_in_force() -> None:
+    config = load_config({"tools": {"codeMode": True, "deny": ["exec"]}})
+
+    prepared = prepare_run(TOOLS, config)
+    assert prepared.catalog is not None
+    assert SHELL not in prepared.catalog.tools
+    with pytest.raises(ConfigError, match=r"^policy: this document has a tool policy that is not in force"):
+        prepare_run(TOOLS, config, Policy({"deny": ["read"]}))
+    both = prepare_run(TOOLS, config, Policy({"deny": ["read"]}, config))
+    assert both.catalog is not None
+    assert both.catalog.tools == (PICK, ISSUE)
 
 
 def test_the_runs_own_allowlist_narrows_after_policy() -> None:

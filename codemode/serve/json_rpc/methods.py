@@ -64,6 +64,7 @@ class Prepare(_Scoped, frozen=True, kw_only=True):
     disable_tools: bool = False
     provider: str | None = None
     model: str | None = None
+    context: Context | None = None
     format: Provider = "mcp"
 
 
@@ -186,6 +187,7 @@ class Methods:
                 disable_tools=params.disable_tools,
                 provider=params.provider,
                 model=params.model,
+                context=_context(params),
             )
         return {
             "active": prepared.active,
@@ -271,7 +273,7 @@ class Methods:
             await self._host.tell("event", event.to_dict())
 
 
-def _context(params: Exec) -> CallContext | None:
+def _context(params: Prepare | Exec) -> CallContext | None:
     told = params.context
     if told is None:
         return None

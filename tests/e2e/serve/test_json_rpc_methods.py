@@ -1,5 +1,6 @@
 """The methods of the JSON-RPC backend that the reference clients' scenarios leave out."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -102,3 +103,21 @@ async def test_a_host_that_asks_for_it_gets_what_to_hand_to_a_model_beside_the_w
         }
         assert ended["telemetry"]["calls"] == []
         assert "forModel" not in (await host.ask("wait", again))["result"]
+
+
+@pytest.mark.guarantee("policy-of-the-caller")
+async def test_the_context_of_a_request_is_under_the_policy_in_what_is_shown_and_in_what_runs(
+    tmp_path: Path,
+) -> None:
+    config = tmp_path / "host.json"
+    config.write_text('{"tools": {"deny": ["wipe"], "bySender": {"bob": {"deny": ["pay"]}}}}')
+    bob = {"context": {"sender": "Bob"}}
+
+    async with raw_host("--config", str(config)) as host:
+        await host.begin(tools=[described("read"), described("pay"), described("wipe")])
+        for params, names in (({}, ["pay", "read"]), (bob, ["read"])):
+            text = (await host.ask("prepare", params))["result"]["tools"][0]["description"]
+            assert [name for name in ("pay", "read", "wipe") if f"{name}(" in text] == names
+            program = {"code": "return ALL_TOOLS.map((tool) => tool.name)"}
+            result = (await host.ask("exec", {"input": program, **params}))["result"]
+            assert result["value"] == names
