@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from codemode_snapshots import StoreUnavailable
+from codemode_snapshots import NO_VALUE, StoreUnavailable
 
 from codemode.config import CodeModeConfig, EngineSettings, load_config, load_settings
 from codemode.config.engine_arguments import check_engine_arguments
@@ -67,7 +67,6 @@ if TYPE_CHECKING:  # loaded by the first who needs it
 
 _log = logging.getLogger("codemode.engine")
 _AGENT, _SESSION, _AGENT_RUN = UNSAID.agent, UNSAID.session, UNSAID.agent_run
-_NONE = "-"  # a tool call the host has no notion of
 
 
 class Engine(RunControl):
@@ -243,7 +242,7 @@ class Engine(RunControl):
         agent: str = _AGENT,
         agent_run: str = _AGENT_RUN,
         scope: Scope | None = None,
-        tool_call: str = _NONE,
+        tool_call: str = NO_VALUE,
         tools: Iterable[Any] = (),
         allow: Sequence[str] | None = None,
         provider: str | None = None,
@@ -277,7 +276,7 @@ class Engine(RunControl):
             return unready
         run.set_program(program.program, program.language)
         self._runs.add(run)
-        self._recorder.exec_started(run, "" if tool_call == _NONE else tool_call)
+        self._recorder.exec_started(run, "" if tool_call == NO_VALUE else tool_call)
         leg = Leg(self._services, run).lead(Start(self.config.timeout_ms))
         result = self._noted(self._recorder.leg_ended(run, await self._runs.lead(run, leg)))
         if run.has_ended:
@@ -292,7 +291,7 @@ class Engine(RunControl):
         agent: str = _AGENT,
         agent_run: str = _AGENT_RUN,
         scope: Scope | None = None,
-        tool_call: str = _NONE,
+        tool_call: str = NO_VALUE,
         tools: Iterable[Any] = (),
     ) -> CodeModeResult:
         """Goes on with a suspended run: its id, or the input object {runId}. Cancelling it costs the run
@@ -307,7 +306,7 @@ class Engine(RunControl):
             if (unready := self._unready()) is not None:
                 return unready
             own = tuple(as_tools(tools)) if tools else ()
-            asked = "" if tool_call == _NONE else tool_call
+            asked = "" if tool_call == NO_VALUE else tool_call
             return self._noted(await self._waits.wait(run_id, caller, asked, own))
         except InputRefused as refused:
             return self._refuse(refused.code, str(refused))
@@ -323,7 +322,7 @@ class Engine(RunControl):
         agent: str = _AGENT,
         agent_run: str = _AGENT_RUN,
         scope: Scope | None = None,
-        tool_call: str = _NONE,
+        tool_call: str = NO_VALUE,
         tools: Iterable[Any] = (),
         allow: Sequence[str] | None = None,
         provider: str | None = None,

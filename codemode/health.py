@@ -16,6 +16,7 @@ import msgspec
 from codemode_runtime import wire
 from codemode_runtime.shapes import Limits
 from codemode_snapshots import RunScope, SnapshotError, StoreFull
+from codemode_snapshots.label import NO_VALUE
 from msgspec import Struct
 
 from codemode.catalog import Catalog
@@ -28,18 +29,18 @@ from codemode.runs.stored_runs import StoredRuns
 from codemode.workers.errors import QueueFull, SupervisorError
 from codemode.workers.supervisor import Supervisor
 
-Status = Literal["healthy", "degraded", "unavailable"]
-_ORDER: tuple[Status, ...] = ("healthy", "degraded", "unavailable")
+HealthStatus = Literal["healthy", "degraded", "unavailable"]
+_ORDER: tuple[HealthStatus, ...] = ("healthy", "degraded", "unavailable")
 _PATIENCE_SECONDS = 10.0
 _PROBE_MS = 1_000
-_WHO = RunScope("-", "-health", "-", "-")
+_WHO = RunScope(NO_VALUE, "-health", NO_VALUE, NO_VALUE)
 
 
 class HealthCheck(Struct, frozen=True):
     """The status of one part of the engine, with a reason unless it is healthy."""
 
     name: str
-    status: Status = "healthy"
+    status: HealthStatus = "healthy"
     reason: str = ""
 
 
@@ -50,7 +51,7 @@ class Health(Report):
     `await engine.probe()` does: the older way to ask for it.
     """
 
-    status: Status
+    status: HealthStatus
     reasons: list[str]
 
     def __init__(

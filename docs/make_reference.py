@@ -152,12 +152,12 @@ def _signature(name: str, written: Function, known: Mapping[str, Any]) -> str:
 
 
 def _call(name: str, written: Function, known: Mapping[str, Any]) -> str:
-    """The constants behind default values are private names: what they stand for is shown."""
+    """Of constants as default values what they stand for is shown."""
     arguments = written.args
     arguments.args = [own for own in arguments.args if own.arg not in ("self", "cls")]
     for defaults in (arguments.defaults, arguments.kw_defaults):
         for at, default in enumerate(defaults):
-            if isinstance(default, ast.Name) and default.id.startswith("_"):
+            if isinstance(default, ast.Name) and default.id.isupper():
                 defaults[at] = ast.Constant(known[default.id])
     answer = ast.unparse(written.returns) if written.returns is not None else "None"
     returns = "" if written.name == "__init__" else f" -> {answer}"

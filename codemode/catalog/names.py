@@ -6,15 +6,10 @@ import json
 from collections.abc import Iterable
 from typing import cast
 
+from codemode_runtime.language import RESERVED_WORDS
+
 from codemode.tools import Tool
 
-_RESERVED = """
-arguments await break case catch class const continue debugger default delete do else enum eval export extends
-false finally for function if implements import in instanceof interface let new null package private protected
-public return static super switch this throw true try typeof var void while with yield
-"""
-# Reserved in strict code; a tool with such a name is called by its id.
-RESERVED_WORDS = frozenset(_RESERVED.split())
 # `tools` itself has `search`, `describe` and `call`; JavaScript reads the others without being asked.
 _ASKED_BY_THE_LANGUAGE = ("then", "constructor", "prototype", "__proto__", "toJSON", "toString", "valueOf")
 NOT_FOR_TOOLS = frozenset(("search", "describe", "call", *_ASKED_BY_THE_LANGUAGE))

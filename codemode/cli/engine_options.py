@@ -83,12 +83,14 @@ def add_store_argument(parser: argparse.ArgumentParser) -> None:
 
 def add_scope_arguments(parser: argparse.ArgumentParser, session: str | None) -> None:
     """The options that say whose run it is. Without a default session the run itself tells."""
+    from codemode_snapshots.label import NO_VALUE
+
     group = parser.add_argument_group("whose run it is")
     told = f"default: {session}" if session else "default: the run's own"
     agent = "main" if session else None
     group.add_argument("--session", default=session, metavar="NAME", help=told)
     group.add_argument("--agent", default=agent, metavar="NAME", help=told.replace("cli", "main"))
-    group.add_argument("--agent-run", default="-", metavar="NAME", help=argparse.SUPPRESS)
+    group.add_argument("--agent-run", default=NO_VALUE, metavar="NAME", help=argparse.SUPPRESS)
 
 
 def engine_arguments(options: argparse.Namespace) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 table.py has a row for each field; everything else about them is made from the rows.
 """
 
-from codemode_runtime.shapes import Language
+from codemode_runtime.language import Language
 
 from codemode.config.files import read_config, read_document
 from codemode.config.loading import load_config, load_settings, load_tool_search, resolve_config

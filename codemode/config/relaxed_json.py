@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from codemode_runtime.language import well_formed
+
 MAX_DEPTH = 64
 _MAX_DIGITS = 400  # more than any float has; beyond 4,300 int() itself refuses
 
@@ -115,8 +117,7 @@ class _Reader:
         body = found[1] if found[1] is not None else found[2]
         if "\\" in body:
             body = _ESCAPE.sub(lambda escape: self._unescape(escape[1], start), body)
-            # halves of one character that were escaped apart
-            body = body.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+            body = well_formed(body)  # halves of one character may have been escaped apart
         return body
 
     def _unescape(self, escape: str, start: int) -> str:

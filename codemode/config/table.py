@@ -13,7 +13,8 @@ import os
 from typing import Annotated, Any, Literal
 
 import msgspec
-from codemode_runtime.shapes import MAX_OUTPUT_ITEMS, Language
+from codemode_runtime.language import Language
+from codemode_runtime.shapes import MAX_OUTPUT_ITEMS
 from msgspec import Struct
 
 from codemode.config.documents import WrittenPolicy

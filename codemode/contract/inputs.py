@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn, cast
 
 from codemode_snapshots import EnvelopeRefused, RunScope
+from codemode_snapshots.label import is_text
 from msgspec import Struct
 
 from codemode.config import CodeModeConfig, Language
@@ -73,19 +74,11 @@ def _program(fields: Mapping[Any, Any]) -> str:
             "`code` and `command` are two names for one program: send one of them, or the same text in both."
         )
     program = texts.pop()
-    if not _is_unicode(program):
+    if not is_text(program):
         _refuse("the program has half a surrogate pair in it, which is no text; write it as an escape.")
     if len(program) > _MAX_PROGRAM:
         _refuse(f"the program has {len(program)} characters; at most {_MAX_PROGRAM} are allowed.")
     return program
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _language(value: object, config: CodeModeConfig) -> Language:

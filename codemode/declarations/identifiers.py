@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
-from codemode.catalog.names import NOT_FOR_TOOLS, RESERVED_WORDS
+from codemode_runtime.language import RESERVED_WORDS
+
+from codemode.catalog.names import NOT_FOR_TOOLS
 
 # Beside the tools of a server; a tool of such a name gets a number.
 SERVER_MEMBERS = frozenset(("resources", "prompts", "$api"))

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from typing import Any, cast
 
-from codemode.catalog.names import RESERVED_WORDS
+from codemode_runtime.language import PLAIN_NAME, RESERVED_WORDS
 
 MAX_KEY = 200
 _MAX_LITERAL = 200
 _LITERAL_PARTS = 20
-_PLAIN = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 # Legal as bare keys to the language, but parsers of declarations take some of them for modifiers.
 _MODIFIERS = frozenset(
     [
@@ -50,7 +48,7 @@ _MODIFIERS = frozenset(
 
 def key(name: str) -> str:
     """A property's name, bare where that is safe."""
-    if _PLAIN.fullmatch(name) and name not in RESERVED_WORDS and name not in _MODIFIERS:
+    if PLAIN_NAME.fullmatch(name) and name not in RESERVED_WORDS and name not in _MODIFIERS:
         return name
     return quoted(name)
 

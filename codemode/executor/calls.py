@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, field
 
+from codemode.contract.telemetry import CallStatus
 from codemode.tools import CallContext
 
 FailureCode = Literal[
@@ -26,7 +27,6 @@ FailureCode = Literal[
 ]
 # How the call was written. Only `tools` takes bare names, and only it cannot reach MCP tools.
 Via = Literal["tools", "mcp", "namespace", "host"]
-Status = Literal["ok", "error", "pending", "denied", "aborted"]
 
 
 class CallRequest(Struct, frozen=True):
@@ -44,7 +44,7 @@ class CallOk(Struct, frozen=True):
     json: bytes
 
     @property
-    def status(self) -> Status:
+    def status(self) -> CallStatus:
         return "ok"
 
     @property
@@ -61,7 +61,7 @@ class CallFailed(Struct, frozen=True):
     data: Any = None
 
     @property
-    def status(self) -> Status:
+    def status(self) -> CallStatus:
         match self.code:
             case "denied" | "aborted":
                 return self.code
@@ -107,7 +107,7 @@ class NeedsApproval(Struct, frozen=True):
     approval: ApprovalRequest
 
     @property
-    def status(self) -> Status:
+    def status(self) -> CallStatus:
         return "pending"
 
 

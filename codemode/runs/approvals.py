@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 
 import msgspec
-from codemode_snapshots import Recorded, RunScope
+from codemode_snapshots import NO_VALUE, Recorded, RunScope
 
 from codemode.contract.inputs import InputRefused, read_scope, read_wait
 from codemode.contract.results import Failed
@@ -36,7 +36,7 @@ class Approvals:
     ) -> bool:
         """False if no call of this caller (agent, session, agent run) asks for this approval now."""
         try:
-            scope, known_id = read_scope(*caller, "-"), read_wait(run_id)
+            scope, known_id = read_scope(*caller, NO_VALUE), read_wait(run_id)
         except InputRefused:
             return False
         if self._runs.is_closed:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from codemode_runtime.shapes import Settlement
+from codemode_snapshots.label import NO_VALUE, value_given
 from msgspec import Raw
 
 from codemode import clock
@@ -102,7 +103,7 @@ class SearchRuns:
         return None
 
     def new_run(self, who: Caller, catalog: SearchCatalog, call_id: str, context: CallContext | None) -> Run:
-        scope = read_scope(who.agent, who.session, who.agent_run, call_id or "-")
+        scope = read_scope(who.agent, who.session, who.agent_run, call_id or NO_VALUE)
         environment = program_environment(catalog, self.admission.executor(catalog, catalog.unknown))
         caller, variables = context or who.context or NO_CONTEXT, contextvars.copy_context()
         origin = Origin(who.provider, who.model, who.allow, (), caller, variables)
@@ -163,7 +164,7 @@ class SearchRuns:
             return failed(refused.code, str(refused))
         run.set_program(program.program, program.language)
         self._runs.add(run)
-        self._recorder.search_program_started(run, _PROGRAM.tool, run.scope.tool_call.removeprefix("-"))
+        self._recorder.search_program_started(run, _PROGRAM.tool, value_given(run.scope.tool_call))
         services = replace(self._services, config=limits, work=bridge_work(limits, self._services, tell))
         leg = Leg(services, run, ONE_SHOT).lead(Start(limits.timeout_ms))
         result = await self._runs.lead(run, leg)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 import msgspec
+from codemode_snapshots.label import is_text
 
 from codemode.config import ConfigError
 from codemode.tools.context import CallContext
@@ -82,10 +83,8 @@ def _check_words(tool: Tool) -> None:
     if not tool.owner or ":" in tool.owner or len(tool.owner) > _MAX_NAME:
         raise ToolDefinitionError(tool.name, f"an owner has 1 to {_MAX_NAME} characters and no colon.")
     for text in (tool.name, tool.owner, tool.label or "", tool.description):
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise ToolDefinitionError(tool.name, "its texts must be valid Unicode.") from None
+        if not is_text(text):
+            raise ToolDefinitionError(tool.name, "its texts must be valid Unicode.")
 
 
 def _own_copy(name: str, part: str, schema: Mapping[str, Any]) -> tuple[Schema, int]:

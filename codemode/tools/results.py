@@ -11,6 +11,7 @@ from collections.abc import Mapping, Set
 from typing import Any, cast
 
 import msgspec
+from codemode_runtime.language import well_formed
 
 _MAX_DEPTH = 200
 
@@ -55,7 +56,7 @@ def _repair(value: Any, depth: int) -> Any:
         case None | bool() | int() | float():
             return value
         case str():
-            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            return well_formed(value)
         case Mapping():
             items = cast("Mapping[Any, Any]", value).items()
             return {_key(key): _repair(item, depth + 1) for key, item in items}

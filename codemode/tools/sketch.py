@@ -10,13 +10,14 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
+from codemode_runtime.language import PLAIN_NAME
+
 from codemode.schemas.references import References
 
 _MAX_DEPTH = 3
 _MAX_MEMBERS = 12
 _MAX_OPTIONS = 8
 _MAX_WORD = 60
-_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
 
 
 def sketch(schema: object, *, longest: int = 400) -> str:
@@ -101,4 +102,4 @@ def _literal(value: object) -> str:
 
 
 def _name(name: str) -> str:
-    return name if _IDENTIFIER.fullmatch(name) and len(name) <= _MAX_WORD else _literal(name)
+    return name if PLAIN_NAME.fullmatch(name) and len(name) <= _MAX_WORD else _literal(name)

@@ -7,6 +7,7 @@ from typing import Any, Literal, cast
 
 import msgspec
 from codemode_snapshots import RunScope
+from codemode_snapshots.label import value_given
 
 from codemode.contract.telemetry import CallEnd, CallRecord, CallStatus
 from codemode.trajectory.shapes import (
@@ -33,7 +34,7 @@ def build(
     if packed is None:
         return Trajectory(
             version=VERSION, run_id=run_id, agent=scope.agent, session=scope.session, status=status,
-            redaction="shape", agent_run=_given(scope.agent_run), is_partial=True,
+            redaction="shape", agent_run=value_given(scope.agent_run), is_partial=True,
         )  # fmt: skip
     state = packed.state
     last = state.legs[-1] if state.legs else None
@@ -47,7 +48,7 @@ def build(
         run_id=run_id,
         agent=scope.agent,
         session=scope.session,
-        agent_run=_given(scope.agent_run),
+        agent_run=value_given(scope.agent_run),
         status=status,
         code=code,
         redaction=state.redaction,
@@ -162,7 +163,3 @@ def _approval(state: TraceState, mark: ApprovalMark | None) -> Approval | None:
     return Approval(
         id=mark.id, asked_at_ms=asked, approved=mark.approved, decided_at_ms=state.started_ms + mark.decided
     )
-
-
-def _given(field: str) -> str:
-    return "" if field == "-" else field

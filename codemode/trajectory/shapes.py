@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+from codemode_runtime.language import Language
 from msgspec import Struct
 
 from codemode.contract.telemetry import CallMethod, CallStatus
@@ -79,7 +80,7 @@ class ControlCall(_Part, frozen=True):
 
     name: Literal["exec", "wait"]
     tool_kind: ToolKind
-    tool_input_kind: Literal["javascript", "typescript", "run_id"]
+    tool_input_kind: Language | Literal["run_id"]
     started_at_ms: int
     status: Literal["running", "completed", "waiting", "failed"]
     tool_call_id: str = ""  # the host's id, if it gave one

@@ -18,7 +18,8 @@ from typing import Protocol
 
 from codemode_runtime import wire
 from codemode_runtime.frames import Data, Frame, FrameRefused, frame_parts
-from codemode_runtime.shapes import Language, Layer, Limits, Lookup, Settlement, pack_settlements
+from codemode_runtime.language import Language
+from codemode_runtime.shapes import Layer, Limits, Lookup, Settlement, pack_settlements
 
 from codemode.workers.busy_wait import BusyWait, Processors
 from codemode.workers.channel import Channel

@@ -12,7 +12,6 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-Language = Literal["javascript", "typescript"]
 LayerStatus = Literal["active", "missing", "failed"]
 
 

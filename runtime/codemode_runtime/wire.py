@@ -14,7 +14,8 @@ from msgspec import Meta, Raw, Struct
 
 from codemode_runtime.depth import refusal_of
 from codemode_runtime.frames import FrameRefused
-from codemode_runtime.shapes import Language, Layer, Limits, LossyValue, Stop
+from codemode_runtime.language import Language
+from codemode_runtime.shapes import Layer, Limits, LossyValue, Stop
 
 WorkId = Annotated[int, Meta(ge=1, le=0xFFFFFFFF)]
 Count = Annotated[int, Meta(ge=0, le=0xFFFFFFFF)]

@@ -15,7 +15,7 @@ from codemode_snapshots.errors import (
 )
 from codemode_snapshots.journal import Recorded, seal_settlement, unseal_settlement
 from codemode_snapshots.keys import load_or_create_key, new_key
-from codemode_snapshots.label import Label, RunScope
+from codemode_snapshots.label import NO_VALUE, Label, RunScope
 from codemode_snapshots.memory import MemoryStore
 from codemode_snapshots.owner import Owner, is_alive, new_owner
 from codemode_snapshots.store import (
@@ -31,6 +31,7 @@ from codemode_snapshots.store import (
 )
 
 __all__ = [
+    "NO_VALUE",
     "Claim",
     "Claimed",
     "EnvelopeRefused",

@@ -10,6 +10,7 @@ from codemode_snapshots.errors import EnvelopeRefused, Reason
 
 FIELD_BYTES_MAX = 1024
 TIME_MS_MAX = 2**63 - 1
+NO_VALUE = "-"  # a scope field of a host that has no such notion
 
 
 class RunScope(msgspec.Struct, frozen=True):
@@ -48,9 +49,21 @@ def require_text(field: str | None, missing: Reason) -> None:
     # Callers pass on what a host gave them, so None can arrive in spite of the annotation.
     if field is None or not field.strip():
         raise EnvelopeRefused(missing)
-    try:
-        size = len(field.encode())
-    except UnicodeEncodeError:  # a lone surrogate, as JSON input may carry
-        raise EnvelopeRefused(missing) from None
-    if size > FIELD_BYTES_MAX:
+    if len(field.encode()) > FIELD_BYTES_MAX:
         raise EnvelopeRefused("too_large")
+
+
+def is_text(value: object) -> bool:
+    """Whether it is a text that can be encoded; one with half a surrogate pair, as JSON may carry, cannot."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def value_given(field: str) -> str:
+    """A scope field for people: empty where the host has no such notion."""
+    return "" if field == NO_VALUE else field

@@ -15,6 +15,7 @@ from typing import Any
 
 from codemode_snapshots.errors import NotHeld
 from codemode_snapshots.journal import Recorded
+from codemode_snapshots.label import is_text
 from codemode_snapshots.owner import NOBODY, Owner
 from codemode_snapshots.retention import is_expired, live_until, plan_endings, plan_tombstones, require_room
 from codemode_snapshots.sqlite_file import open_database, transaction, translated
@@ -26,7 +27,6 @@ from codemode_snapshots.sqlite_rows import (
     decode_settlement,
     decode_stone,
     decode_totals,
-    is_bindable,
     scope_values,
 )
 from codemode_snapshots.store import (
@@ -124,7 +124,7 @@ class SqliteStore:
             return self._find(run_id)
 
     def list_runs(self, *, agent: str | None = None, session: str | None = None) -> list[RunMeta]:
-        if not all(given is None or is_bindable(given) for given in (agent, session)):
+        if not all(given is None or is_text(given) for given in (agent, session)):
             return []
         query = (
             SELECT_RUNS + " WHERE agent = coalesce(?, agent) AND session = coalesce(?, session)"
@@ -151,7 +151,8 @@ class SqliteStore:
             return self._totals()
 
     def record_settlement(self, run_id: str, settlement: Recorded) -> bool:
-        if not is_bindable(run_id):
+        # Ids come from a model: SQLite fails at half a surrogate pair, and takes a number for its digits.
+        if not is_text(run_id):
             return False
         key = (settlement.kind, settlement.call_id)
         with self._writing(durable=settlement.kind == "decision"):
@@ -277,7 +278,7 @@ class SqliteStore:
             self._connection.executescript(f"PRAGMA incremental_vacuum({pages})")
 
     def _find(self, run_id: str) -> RunMeta | Tombstone | None:
-        if not is_bindable(run_id):
+        if not is_text(run_id):
             return None
         row = self._one(SELECT_RUNS + " WHERE run_id = ?", run_id)
         if row is not None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from codemode_runtime import wire
-from codemode_runtime.shapes import Language, Limits, Lookup, Settlement
+from codemode_runtime.language import Language
+from codemode_runtime.shapes import Limits, Lookup, Settlement
 from codemode_runtime.wire import Outcome
 
 from codemode.config import EngineSettings

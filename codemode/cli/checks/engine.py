@@ -8,14 +8,14 @@ from typing import Any
 
 from codemode_runtime.shapes import Layer
 
-from codemode.cli.checks.findings import Finding, Status
+from codemode.cli.checks.findings import Finding, FindingStatus
 from codemode.cli.engine_session import open_engine, progress
 from codemode.cli.errors import CommandError
 from codemode.cli.terminal.screen import Screen
 from codemode.engine import Engine
 from codemode.health import Health
 
-_STATUS: dict[str, Status] = {"healthy": "ok", "degraded": "degraded", "unavailable": "unavailable"}
+_STATUS: dict[str, FindingStatus] = {"healthy": "ok", "degraded": "degraded", "unavailable": "unavailable"}
 _SERVER = "MCP server "
 _FIXES = {
     "workers": "the reason says what is missing; CODEMODE_DEBUG=1 codemode run -e 'return 1' shows the start",

@@ -12,23 +12,23 @@ from codemode.cli.errors import ExitCode
 from codemode.cli.terminal.screen import Colour, Screen
 from codemode.trajectory.escape import fit, plain
 
-Status = Literal["ok", "degraded", "unavailable"]
-_ORDER: tuple[Status, ...] = ("ok", "degraded", "unavailable")
+FindingStatus = Literal["ok", "degraded", "unavailable"]
+_ORDER: tuple[FindingStatus, ...] = ("ok", "degraded", "unavailable")
 _OVERALL = {"ok": "healthy", "degraded": "degraded", "unavailable": "unavailable"}
 _EXIT = {"ok": ExitCode.DONE, "degraded": ExitCode.FAILED, "unavailable": ExitCode.UNAVAILABLE}
-_COLOURS: dict[Status, Colour] = {"ok": "green", "degraded": "yellow", "unavailable": "red"}
+_COLOURS: dict[FindingStatus, Colour] = {"ok": "green", "degraded": "yellow", "unavailable": "red"}
 
 
 class Finding(Struct, frozen=True, omit_defaults=True):
     """`fix` is set for everything that is not ok."""
 
     name: str
-    status: Status
+    status: FindingStatus
     detail: str
     fix: str = ""
 
 
-def worst(findings: Iterable[Finding]) -> Status:
+def worst(findings: Iterable[Finding]) -> FindingStatus:
     return _ORDER[max((_ORDER.index(finding.status) for finding in findings), default=0)]
 
 

@@ -6,6 +6,7 @@ import argparse
 import shlex
 
 import msgspec
+from codemode_snapshots.label import NO_VALUE
 
 from codemode.cli.errors import ExitCode, exit_code_of
 from codemode.cli.terminal.screen import Screen, escaped, escaped_json
@@ -62,6 +63,6 @@ def command_for(words: list[str], options: argparse.Namespace) -> str:
         given += ["--tools", spec]
     for name, value in (("--servers", options.servers), ("--config", options.config)):
         given += [name, value] if value else []
-    if options.agent_run != "-":
+    if options.agent_run != NO_VALUE:
         given += ["--agent-run", options.agent_run]
     return shlex.join(["codemode", *given])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from codemode_snapshots.label import NO_VALUE
 from msgspec import Raw, Struct, field
 
 import codemode
@@ -42,7 +43,7 @@ class Initialize(_Params, frozen=True, kw_only=True):
 class _Scoped(_Params, frozen=True, kw_only=True):
     session: str = "default"
     agent: str = "main"
-    agent_run: str = "-"
+    agent_run: str = NO_VALUE
 
     @property
     def scope(self) -> Scope:
