@@ -20,3 +20,8 @@ def wall_ms() -> int:
 def elapsed_ms(since_ms: int) -> float:
     """Never negative, although a wall clock may be set back."""
     return max(0.0, seconds() * 1000 - since_ms)
+
+
+def ms_since(began: float) -> float:
+    """Since a `time.perf_counter()`: a duration that no change of the wall clock can touch."""
+    return (time.perf_counter() - began) * 1000

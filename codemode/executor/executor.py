@@ -158,7 +158,7 @@ class Executor:
                 (tool.name, tool.id) if tool else None,
                 result,
                 started_at_ms=started_at_ms,
-                duration_ms=(time.perf_counter() - begun) * 1000,
+                duration_ms=clock.ms_since(begun),
                 approval_id=decided[0].id if decided else None,
             )
             await tell_audit(self._audit, event)
@@ -264,7 +264,7 @@ class Executor:
     ) -> CallResult:
         begun = time.perf_counter()
         result = await running
-        ms = (time.perf_counter() - begun) * 1000
+        ms = clock.ms_since(begun)
         await self._hooks.after(AfterToolCall(tool.name, tool.id, arguments, context, result, ms))
         return result
 

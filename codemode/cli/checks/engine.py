@@ -8,6 +8,7 @@ from typing import Any
 
 from codemode_runtime.shapes import Layer
 
+from codemode import clock
 from codemode.cli.checks.findings import Finding, FindingStatus
 from codemode.cli.engine_session import open_engine, progress
 from codemode.cli.errors import CommandError
@@ -35,7 +36,7 @@ async def check_engine(arguments: dict[str, Any], screen: Screen) -> list[Findin
     began = time.perf_counter()
     try:
         async with open_engine(arguments, screen) as engine:
-            ms = (time.perf_counter() - began) * 1000
+            ms = clock.ms_since(began)
             async with progress(screen, "probing workers, store and servers"):
                 health = await engine.probe()
             return [*_parts(health, ms), *_layers(engine)]
