@@ -6,6 +6,7 @@ BIN    := $(VENV)/bin
 # made when everything in pyproject.toml is installed; remove .venv to start over
 READY  := $(VENV)/.ready
 ARGS   ?=
+C_FILES := $(wildcard runtime/shim/*.[ch] runtime/shim/*/*.[ch] runtime/build/*.[ch])
 # test processes; 0 runs the suite in one, as a debugger needs it
 JOBS   ?= 2
 
@@ -25,13 +26,15 @@ demo: image  ## a program is suspended, its engine killed, and a new engine goes
 test: image  ## the whole test suite; one part of it: make test ARGS="tests/runtime -k url"
 	@$(BIN)/python -m pytest --numprocesses $(JOBS) $(ARGS)
 
-lint: $(READY)  ## ruff: rules and formatting
+lint: $(READY)  ## ruff and clang-format: rules and formatting
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
+	@$(BIN)/clang-format --dry-run --Werror $(C_FILES)
 
-format: $(READY)  ## ruff: fix what can be fixed
+format: $(READY)  ## ruff and clang-format: fix what can be fixed
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
+	@$(BIN)/clang-format -i $(C_FILES)
 
 types: $(READY)  ## pyright, strict
 	@$(BIN)/pyright
