@@ -89,8 +89,8 @@ class HostWork:
                 work = Work(id, "timer", wall_ms(), due_ms=wall_ms() + ms)
                 run.pending[id] = work
                 self.arm_timer(run, work)
-            case wire.Yield(id):
-                run.pending[id] = Work(id, "yield", wall_ms())
+            case wire.Yield(id, reason):
+                run.pending[id] = Work(id, "yield", wall_ms(), reason=reason or "")
             case wire.Clear(id):
                 run.pending.pop(id, None)
                 timer = run.timers.pop(id, None)
@@ -168,6 +168,7 @@ class HostWork:
                 max(0, now - work.since_ms),
                 work.tool or None,
                 PendingApproval(work.approval.id, work.approval.summary) if work.approval else None,
+                work.reason or None,
             )
             for work in run.pending.values()
         )

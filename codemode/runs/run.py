@@ -63,6 +63,7 @@ class Work(msgspec.Struct, omit_defaults=True):
     idempotent: bool = False
     due_ms: int = 0
     approval: ApprovalRequest | None = None
+    reason: str = ""  # of a yield
 
 
 class _Memory(msgspec.Struct, array_like=True):
