@@ -151,6 +151,12 @@ int cm_engine_is_array(JSContext *ctx, JSValueConst v);
 bool cm_engine_view(JSValueConst v, uint8_t **data, size_t *len);
 bool cm_engine_view_is_immutable(JSValueConst v);
 
+/* ---- math.c: what build/changes.py calls instead of the C library ----------------------------- */
+
+double cm_math_exp(double x);
+double cm_math_log2(double x);
+double cm_math_log10(double x);
+
 /* ---- buf.c: bytes, and JSON pieced together from them ---------------------------------------- */
 
 /* Growing bytes. All put functions copy what they are given. A buffer that is all zero is empty. */

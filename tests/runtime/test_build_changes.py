@@ -3,16 +3,16 @@
 from pathlib import Path
 
 import pytest
-from changes import CALL_SITES, CHANGED_FILE, write_changed
+from changes import CHANGED_FILE, CHANGES, write_changed
 from source import BuildError
 
-ENGINE = "\n".join(change.before for change in CALL_SITES)
+ENGINE = "\n".join(change.before for change in CHANGES)
 
 
 def test_every_change_is_made_and_the_rest_stays_as_it_was(tmp_path: Path) -> None:
     (tmp_path / CHANGED_FILE).write_text(f"first\n{ENGINE}\nlast")
     write_changed(tmp_path, tmp_path / "changed")
-    changed = "\n".join(change.after for change in CALL_SITES)
+    changed = "\n".join(change.after for change in CHANGES)
     assert (tmp_path / "changed" / CHANGED_FILE).read_text() == f"first\n{changed}\nlast"
 
 
