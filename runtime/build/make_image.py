@@ -90,6 +90,11 @@ def translation_units() -> list[Path]:
     return sorted(SHIM.glob("*.c"))
 
 
+def engine_files(engine: Path, scratch: Path, changed: list[str]) -> list[Path]:
+    """Those of the engine that are compiled, a changed one from where it was written to."""
+    return [(scratch if name in changed else engine) / name for name in ENGINE_FILES]
+
+
 def prelude_files() -> list[Path]:
     return sorted(PRELUDE.glob("[0-9]*.js"))
 
@@ -112,8 +117,8 @@ def cache() -> Path:
 
 def _compile(engine: Path, scratch: Path) -> bytes:
     out = scratch / "guest.wasm"
-    files = [*translation_units(), *(engine / name for name in ENGINE_FILES)]
-    changes.write_changed(engine, scratch)
+    changed = changes.write_changed(engine, scratch)
+    files = [*translation_units(), *engine_files(engine, scratch, changed)]
     compiler = sys.executable, "-m", "ziglang", "cc"
     folders = [f"-I{folder}" for folder in (scratch, engine, SHIM)]
     command = [*compiler, *FLAGS, *folders, *map(str, files), "-o", str(out)]

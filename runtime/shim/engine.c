@@ -12,9 +12,9 @@
     iterator_next && js_check_stack_overflow((ctx)->rt, 0) ? JS_ThrowStackOverflow(ctx)                \
                                                            : func.iterator_next(ctx, __VA_ARGS__)
 /* clang-format on */
+#include "shim.h" /* before the engine: it polls the word in the block */
 #include "quickjs.c"
 #undef iterator_next
-#include "shim.h"
 
 #include "engine/compile.c"
 #include "engine/memory.c"
