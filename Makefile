@@ -7,6 +7,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 ARGS   ?=
 PACKAGES := codemode runtime/codemode_runtime snapshots/codemode_snapshots
+C_FILES := $(wildcard runtime/shim/*.[ch] runtime/shim/*/*.[ch] runtime/build/*.[ch])
 # test processes; 0 runs the suite in one, as a debugger needs it
 JOBS   ?= 2
 
@@ -37,13 +38,15 @@ coverage: image  ## which lines the tests run, also in workers; a part: make cov
 		for package in $(PACKAGES); do printf '%-32s %s %%\n' $$package \
 			$$($(BIN)/coverage report --format total --include "$$package/*"); done; exit $$ended
 
-lint: $(READY)  ## ruff: rules and formatting
+lint: $(READY)  ## ruff and clang-format: rules and formatting
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
+	@$(BIN)/clang-format --dry-run --Werror $(C_FILES)
 
-format: $(READY)  ## ruff: fix what can be fixed
+format: $(READY)  ## ruff and clang-format: fix what can be fixed
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
+	@$(BIN)/clang-format -i $(C_FILES)
 
 types: $(READY)  ## pyright, strict; also over the Python blocks of the docs
 	@$(BIN)/pyright

@@ -49,13 +49,15 @@ class PendingApproval(Struct, frozen=True):
 
 
 class PendingCall(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Work the run waits for. `tool` is the catalog id, for methods that have one."""
+    """Work the run waits for. `tool` is the catalog id, for methods that have one; `reason` is the text that
+    the program gave to `yield_control`."""
 
     id: str
     method: PendingMethod
     elapsed_ms: int
     tool: str | None = None
     approval: PendingApproval | None = None
+    reason: str | None = None
 
 
 class _Result(Struct, frozen=True, rename="camel", tag_field="status", omit_defaults=True):

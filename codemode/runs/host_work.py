@@ -103,8 +103,8 @@ class HostWork:
                 work = Work(id, "timer", now, due_ms=now + ms)
                 flight.add(work)
                 self.arm_timer(run, work)
-            case wire.Yield(id):
-                flight.add(Work(id, "yield", clock.wall_ms()))
+            case wire.Yield(id, reason):
+                flight.add(Work(id, "yield", clock.wall_ms(), reason=reason or ""))
             case wire.Clear(id):
                 flight.clear(id)
 

@@ -36,6 +36,7 @@ class Work(msgspec.Struct, omit_defaults=True):
     idempotent: bool = False
     due_ms: int = 0
     approval: ApprovalRequest | None = None
+    reason: str = ""  # of a yield
 
     @property
     def is_call(self) -> bool:
@@ -105,6 +106,7 @@ class InFlight:
                 int(clock.elapsed_ms(work.since_ms)),
                 work.tool or None,
                 PendingApproval(work.approval.id, work.approval.summary) if work.approval else None,
+                work.reason or None,
             )
             for work in self.pending.values()
         )

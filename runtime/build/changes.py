@@ -16,9 +16,8 @@ from source import BuildError, write_whole
 class Change:
     before: str
     after: str
+    file: str = "quickjs.c"
 
-
-CHANGED_FILE = "quickjs.c"
 
 # An error is placed by the last location that was emitted before the instruction that threw it. The engine
 # emits the location of a call before its arguments, and takes it from the first of them: `f(g(x))` with an
@@ -58,13 +57,303 @@ CALL_SITES = (
     ),
 )
 
+# The C library's exp, log2, log10 and acosh are wrong or not good enough; see shim/math.c. Its acosh of a
+# negative number is one of what rounding left over.
+MATH = (
+    Change(
+        "static double js_math_exp(double d) { return exp(d); }",
+        "double cm_math_exp(double d);\nstatic double js_math_exp(double d) { return cm_math_exp(d); }",
+    ),
+    Change(
+        "static double js_math_log2(double d) { return log2(d); }",
+        "double cm_math_log2(double d);\nstatic double js_math_log2(double d) { return cm_math_log2(d); }",
+    ),
+    Change(
+        "static double js_math_log10(double d) { return log10(d); }",
+        "double cm_math_log10(double d);\nstatic double js_math_log10(double d) { return cm_math_log10(d); }",
+    ),
+    Change(
+        "static double js_math_acosh(double d) { return acosh(d); }",
+        "static double js_math_acosh(double d) { return d < 1 ? NAN : acosh(d); }",
+    ),
+)
 
-def write_changed(engine: Path, folder: Path) -> None:
-    """The changed file in `folder`, for a compiler that looks there before it looks in `engine`."""
-    text = (engine / CHANGED_FILE).read_text("utf-8")
-    for change in CALL_SITES:
+# JSON.stringify compares each object with all those around it: with as many levels as the stack has room
+# for, that took half a minute. Ten thousand levels take milliseconds, and are more than others go down. It
+# also compares each name of a list of names with all before it.
+STRINGIFY = (
+    Change(
+        """        v = js_array_includes(ctx, jsc->stack, 1, vc(&val));
+        if (JS_IsException(v))
+            goto exception;
+        if (JS_ToBoolFree(ctx, v)) {
+            JS_ThrowTypeError(ctx, "circular reference");
+            goto exception;
+        }
+""",
+        """        JSValue *around;
+        uint32_t depth;
+        if (js_poll_interrupts(ctx))
+            goto exception;
+        if (!js_get_fast_array(ctx, jsc->stack, &around, &depth) || depth >= 10000) {
+            JS_ThrowStackOverflow(ctx);
+            goto exception;
+        }
+        bool is_circular = false;
+        while (depth > 0)
+            is_circular |= JS_VALUE_GET_PTR(around[--depth]) == p;
+        if (is_circular) {
+            JS_ThrowTypeError(ctx, "circular reference");
+            goto exception;
+        }
+""",
+    ),
+    Change(
+        """                present = js_array_includes(ctx, jsc->property_list,
+                                            1, vc(&v));
+                if (JS_IsException(present)) {""",
+        """                present = js_poll_interrupts(ctx) ? JS_EXCEPTION :
+                    js_array_includes(ctx, jsc->property_list, 1, vc(&v));
+                if (JS_IsException(present)) {""",
+    ),
+)
+
+# Loops and calls of a program poll for an interruption. The engine counts ten thousand polls before it looks,
+# and ten thousand searches in a long array are minutes: here it looks each time, which is no slower than
+# counting. What else polls are native loops that are long by themselves. Every loop over the indexes of what
+# is no dense array reads, writes or deletes through one of four functions; an array-like object says itself
+# how long it is, up to 2^53. Proxies around proxies go through one function. The keys of a proxy are compared
+# with each other. A search for a text tries every place: once the program is to stop, it is found at none,
+# which the program does not live to see. So it is with a regular expression that takes long to compile.
+POLLS = (
+    Change(
+        "    if (unlikely(--ctx->interrupt_counter <= 0)) {\n        return __js_poll_interrupts(ctx);",
+        """    if (unlikely(*(volatile uint32_t *)&cm_shared.interrupt)) {
+        return __js_poll_interrupts(ctx);""",
+    ),
+    Change(
+        """    /* safer to test recursion in all proxy methods */
+    if (js_check_stack_overflow(ctx->rt, 0)) {
+        JS_ThrowStackOverflow(ctx);
+        return NULL;
+    }
+""",
+        """    /* safer to test recursion in all proxy methods */
+    if (js_check_stack_overflow(ctx->rt, 0)) {
+        JS_ThrowStackOverflow(ctx);
+        return NULL;
+    }
+    if (js_poll_interrupts(ctx))
+        return NULL;
+""",
+    ),
+    Change(
+        """    for(i = 1; i < len; i++) {
+        if (find_prop_key(tab, i, tab[i].atom) >= 0) {""",
+        """    for(i = 1; i < len; i++) {
+        if (js_poll_interrupts(ctx))
+            goto fail;
+        if (find_prop_key(tab, i, tab[i].atom) >= 0) {""",
+    ),
+    Change(
+        """        if (js_get_fast_array_element(ctx, p, idx, pval))
+            return true;
+    }
+    val = JS_EXCEPTION;
+    present = -1;
+""",
+        """        if (js_get_fast_array_element(ctx, p, idx, pval))
+            return true;
+    }
+    val = JS_EXCEPTION;
+    present = -1;
+    if (js_poll_interrupts(ctx)) {
+        *pval = val;
+        return present;
+    }
+""",
+    ),
+    Change(
+        """        if (js_get_fast_array_element(ctx, p, idx, &val))
+            return val;
+    }
+    prop = JS_NewAtomInt64(ctx, idx);
+""",
+        """        if (js_get_fast_array_element(ctx, p, idx, &val))
+            return val;
+    }
+    if (js_poll_interrupts(ctx))
+        return JS_EXCEPTION;
+    prop = JS_NewAtomInt64(ctx, idx);
+""",
+    ),
+    Change(
+        """                        int64_t idx, JSValue val)
+{
+    JSAtom prop;
+    int res;
+
+    if ((uint64_t)idx <= INT32_MAX) {
+        /* fast path for fast arrays */
+        return JS_SetPropertyValue(""",
+        """                        int64_t idx, JSValue val)
+{
+    JSAtom prop;
+    int res;
+
+    if (js_poll_interrupts(ctx)) {
+        JS_FreeValue(ctx, val);
+        return -1;
+    }
+    if ((uint64_t)idx <= INT32_MAX) {
+        /* fast path for fast arrays */
+        return JS_SetPropertyValue(""",
+    ),
+    Change(
+        """    JSAtom prop;
+    int res;
+
+    if ((uint64_t)idx <= JS_ATOM_MAX_INT) {
+        /* fast path for fast arrays */
+        return JS_DeleteProperty(""",
+        """    JSAtom prop;
+    int res;
+
+    if (js_poll_interrupts(ctx))
+        return -1;
+    if ((uint64_t)idx <= JS_ATOM_MAX_INT) {
+        /* fast path for fast arrays */
+        return JS_DeleteProperty(""",
+    ),
+    Change(
+        """    int i, c1, c2;
+    for (i = 0; i < len; i++) {
+        if ((c1 = string_get(p1, x1 + i)) != (c2 = string_get(p2, x2 + i)))""",
+        """    int i, c1, c2;
+    if (unlikely(*(volatile uint32_t *)&cm_shared.interrupt))
+        return 1;
+    for (i = 0; i < len; i++) {
+        if ((c1 = string_get(p1, x1 + i)) != (c2 = string_get(p2, x2 + i)))""",
+    ),
+    Change(
+        """    start = s->byte_code.size;
+    for(;;) {
+        p = s->buf_ptr;
+        if (p >= s->buf_end)
+            break;
+        if (*p == '|' || *p == ')')""",
+        """    start = s->byte_code.size;
+    for(;;) {
+        if (lre_check_timeout(s->opaque))
+            return re_parse_error(s, "interrupted");
+        p = s->buf_ptr;
+        if (p >= s->buf_end)
+            break;
+        if (*p == '|' || *p == ')')""",
+        file="libregexp.c",
+    ),
+    Change(
+        """    is_first = true;
+    for(;;) {
+        if (*p == ']')
+            break;
+        if (*p == '[' && s->unicode_sets) {""",
+        """    is_first = true;
+    for(;;) {
+        if (lre_check_timeout(s->opaque)) {
+            re_parse_error(s, "interrupted");
+            goto fail;
+        }
+        if (*p == ']')
+            break;
+        if (*p == '[' && s->unicode_sets) {""",
+        file="libregexp.c",
+    ),
+)
+
+# The bucket of a key in a Map or Set is the low bits of its hash. What tells small integers apart is in the
+# high bits of a double, and addresses are multiples of eight: a thousand integers shared two buckets.
+HASHES = (
+    Change(
+        "    return h ^ ctx->hash_seed ^ hash32(tag);\n",
+        """    h ^= ctx->hash_seed ^ hash32(tag);
+    h = hash32(h ^ h >> 16);
+    return h ^ h >> 15;
+""",
+    ),
+)
+
+# The check of the stack sees what lies in linear memory. A constructor bound again and again keeps nothing
+# there, so that the stack of compiled code ran out first, which no program can catch.
+BOUND = (
+    Change(
+        """    if (js_check_stack_overflow(ctx->rt, sizeof(JSValue) * arg_count))
+        return JS_ThrowStackOverflow(ctx);
+    arg_buf = alloca(sizeof(JSValue) * arg_count);
+    for(i = 0; i < bf->argc; i++) {""",
+        """    if (js_check_stack_overflow(ctx->rt, sizeof(JSValue) * (arg_count + 8)))
+        return JS_ThrowStackOverflow(ctx);
+    arg_buf = alloca(sizeof(JSValue) * (arg_count + 8));
+    for(i = 0; i < bf->argc; i++) {""",
+    ),
+)
+
+# The marks on a letter are sorted by their class, by insertion: a hundred thousand marks took a minute. Long
+# runs are sorted by counting, which keeps the order of equal ones too.
+MARKS = (
+    Change(
+        "static void sort_cc(int *buf, int len)\n{\n",
+        """static bool sort_long_cc(int *buf, int len)
+{
+    int i, at[257] = { 0 }, *sorted = len > 64 ? malloc(sizeof(*buf) * len) : NULL;
+    if (!sorted)
+        return false;
+    for(i = 0; i < len; i++)
+        at[unicode_get_cc(buf[i]) + 1]++;
+    for(i = 1; i < 257; i++)
+        at[i] += at[i - 1];
+    for(i = 0; i < len; i++)
+        sorted[at[unicode_get_cc(buf[i])]++] = buf[i];
+    memcpy(buf, sorted, sizeof(*buf) * len);
+    free(sorted);
+    return true;
+}
+
+static void sort_cc(int *buf, int len)
+{
+""",
+        file="libunicode.c",
+    ),
+    Change(
+        """            start = i;
+            j = i + 1;
+            while (j < len) {""",
+        """            start = i;
+            for(j = i + 1; j < len && unicode_get_cc(buf[j]) != 0;)
+                j++;
+            if (sort_long_cc(buf + start, j - start)) {
+                i = j;
+                continue;
+            }
+            j = i + 1;
+            while (j < len) {""",
+        file="libunicode.c",
+    ),
+)
+
+CHANGES = (*CALL_SITES, *MATH, *STRINGIFY, *POLLS, *HASHES, *BOUND, *MARKS)
+
+
+def write_changed(engine: Path, folder: Path) -> list[str]:
+    """Writes the changed files to `folder`, for a compiler that looks there before it looks in `engine`, and
+    returns their names. Raises BuildError, and has written nothing then."""
+    texts: dict[str, str] = {}
+    for change in CHANGES:
+        text = texts.get(change.file) or (engine / change.file).read_text("utf-8")
         if text.count(change.before) != 1:
             line = change.before.strip().splitlines()[0]
-            raise BuildError(f"{CHANGED_FILE} is not the one that changes.py was written for: see {line!r}")
-        text = text.replace(change.before, change.after)
-    write_whole(folder / CHANGED_FILE, text.encode())
+            raise BuildError(f"{change.file} is not the one that changes.py was written for: see {line!r}")
+        texts[change.file] = text.replace(change.before, change.after)
+    for name, text in texts.items():
+        write_whole(folder / name, text.encode())
+    return list(texts)

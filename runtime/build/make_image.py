@@ -62,7 +62,8 @@ def _inputs() -> dict[str, Any]:
         "ziglang": _version("ziglang"),
         "flags": list(FLAGS),
         "files": {
-            file.name: _digest(file.read_bytes()) for file in (*_shim(), *prelude_files(), *_builders())
+            file.relative_to(RUNTIME).as_posix(): _digest(file.read_bytes())
+            for file in (*_shim(), *prelude_files(), *_builders())
         },
     }
 
@@ -81,7 +82,17 @@ def _digest(data: bytes) -> str:
 
 
 def _shim() -> list[Path]:
-    return sorted([*SHIM.glob("*.c"), *SHIM.glob("*.h")])
+    return sorted(SHIM.rglob("*.[ch]"))
+
+
+def translation_units() -> list[Path]:
+    """The C files that are compiled; those in a subfolder are included by one of them."""
+    return sorted(SHIM.glob("*.c"))
+
+
+def engine_files(engine: Path, scratch: Path, changed: list[str]) -> list[Path]:
+    """Those of the engine that are compiled, a changed one from where it was written to."""
+    return [(scratch if name in changed else engine) / name for name in ENGINE_FILES]
 
 
 def prelude_files() -> list[Path]:
@@ -106,8 +117,8 @@ def cache() -> Path:
 
 def _compile(engine: Path, scratch: Path) -> bytes:
     out = scratch / "guest.wasm"
-    files = [*(p for p in _shim() if p.suffix == ".c"), *(engine / name for name in ENGINE_FILES)]
-    changes.write_changed(engine, scratch)
+    changed = changes.write_changed(engine, scratch)
+    files = [*translation_units(), *engine_files(engine, scratch, changed)]
     compiler = sys.executable, "-m", "ziglang", "cc"
     folders = [f"-I{folder}" for folder in (scratch, engine, SHIM)]
     command = [*compiler, *FLAGS, *folders, *map(str, files), "-o", str(out)]

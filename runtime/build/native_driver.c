@@ -20,12 +20,6 @@
 #include <unistd.h>
 #include "shim.h"
 
-int32_t cm_boot(void);
-int32_t cm_prelude(const char *text, uint32_t len, const char *name);
-void cm_seal(void);
-int32_t cm_start(const char *text, uint32_t len, uint32_t flags, uint64_t seed);
-int32_t cm_deliver(const char *settlements, uint32_t len);
-
 enum { ANSWERS = 3, EXIT_STOPPED = 100, EXIT_OVERDUE = 99, EXIT_BROKEN = 98 };
 #define OVERDUE_SECONDS 10 /* from the interruption to the end of a native loop that does not poll */
 

@@ -92,9 +92,9 @@ def compile_driver(scratch: Path) -> Path:
     if compiler is None:
         raise BuildError("no C compiler with AddressSanitizer: install gcc or clang, or set CC")
     engine = source.fetch(QUICKJS, make_image.cache())
-    files = [*make_image.SHIM.glob("*.c"), *(engine / name for name in make_image.ENGINE_FILES), DRIVER]
+    changed = changes.write_changed(engine, scratch)
+    files = [*make_image.translation_units(), *make_image.engine_files(engine, scratch, changed), DRIVER]
     out = scratch / "native"
-    changes.write_changed(engine, scratch)
     folders = [f"-I{folder}" for folder in (scratch, engine, make_image.SHIM)]
     command = [compiler, *folders, *map(str, files), *FLAGS, "-o", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

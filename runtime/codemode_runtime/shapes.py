@@ -59,6 +59,7 @@ class EmptyDescriptor:
 
 
 MAX_OUTPUT_ITEMS = 20_000
+MAX_REASON = 1_000  # bytes of the text given to yield_control
 
 
 class Limits(Struct, frozen=True):

@@ -1,8 +1,8 @@
 """The worker's deadline: a thread that stops a guest that computes past the end of its budget.
 
-QuickJS polls a flag about every half millisecond, so setting it is nearly always enough, and everything the
-program sent can still be read. A few native loops never poll (`reverse` of a huge array-like, compiling a
-regular expression); for those the thread answers in the worker's place and ends the process.
+QuickJS looks at a flag in every loop and call, so raising it is nearly always enough, and everything the
+program sent can still be read. A few native loops never poll (arithmetic of huge BigInts); for those the
+thread answers in the worker's place and ends the process.
 
 A leg does not wake the thread when it begins: that cost 0.3 ms, more than most legs take. The thread sleeps
 on the clock of processor time that the process has used, which stands still while nothing computes.

@@ -15,7 +15,7 @@ from msgspec import Meta, Raw, Struct
 from codemode_runtime.depth import refusal_of
 from codemode_runtime.frames import FrameRefused
 from codemode_runtime.language import Language
-from codemode_runtime.shapes import Layer, Limits, LossyValue, Stop
+from codemode_runtime.shapes import MAX_REASON, Layer, Limits, LossyValue, Stop
 
 WorkId = Annotated[int, Meta(ge=1, le=0xFFFFFFFF)]
 Count = Annotated[int, Meta(ge=0, le=0xFFFFFFFF)]
@@ -41,8 +41,10 @@ class Call(Message, frozen=True):
 
 
 class Yield(Message, frozen=True):
+    """`reason` is the text given to `yield_control`, clipped by the guest."""
+
     id: WorkId
-    reason: str | None = None
+    reason: Annotated[str, Meta(max_length=MAX_REASON)] | None = None
 
 
 class Timer(Message, frozen=True):

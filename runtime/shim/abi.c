@@ -4,9 +4,6 @@
 #include <string.h>
 #include "shim.h"
 
-void cm_web_clock_start(void);
-void cm_web_clock_pause(void);
-
 cm_block_t cm_shared;
 JSContext *cm_ctx;
 static JSRuntime *rt;
@@ -47,7 +44,7 @@ CM_EXPORT(cm_boot) int32_t cm_boot(void)
         return -1;
     internal = JS_NewObject(ctx);
     JS_SetPropertyStr(ctx, internal, "expose", JS_NewCFunction(ctx, expose, "expose", 2));
-    return cm_json_init(ctx) || cm_bridge_init(ctx) || cm_program_init(ctx) || cm_api_init(ctx) ||
+    return cm_json_init(ctx) || cm_tool_error_init(ctx) || cm_program_init(ctx) || cm_api_init(ctx) ||
            cm_views_init(ctx) || cm_web_init(ctx);
 }
 
@@ -91,7 +88,7 @@ static char *inbox;
 
 CM_EXPORT(cm_inbox) char *cm_inbox(uint32_t len)
 {
-    cm_bridge_clear_outbox(); /* they were read; this may be the end of the guest */
+    cm_outbox_clear(); /* they were read; this may be the end of the guest */
     free(inbox);
     inbox = malloc((size_t)len + 1);
     inbox[len] = 0;
@@ -123,7 +120,7 @@ CM_EXPORT(cm_start) int32_t cm_start(const char *text, uint32_t len, uint32_t fl
 CM_EXPORT(cm_deliver) int32_t cm_deliver(const char *settlements, uint32_t len)
 {
     uint32_t at = 0, word[3];
-    cm_bridge_clear_outbox();
+    cm_outbox_clear();
     while (at + sizeof word <= len) {
         memcpy(word, settlements + at, sizeof word);
         at += sizeof word;
@@ -154,7 +151,7 @@ CM_EXPORT(cm_deliver) int32_t cm_deliver(const char *settlements, uint32_t len)
    image, and extents of heap beyond it. The guest may go on afterwards. */
 CM_EXPORT(cm_capture) void cm_capture(void)
 {
-    cm_bridge_clear_outbox();
+    cm_outbox_clear();
     cm_web_clock_pause();
     if (cm_alloc_used() > COLLECT_ABOVE)
         JS_RunGC(rt);

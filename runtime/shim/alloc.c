@@ -31,21 +31,43 @@ typedef struct slab {
 } slab;
 #define SLAB_HEADER 32
 
-static const uint16_t class_size[] = {64, 128, 256, 512, 640, 768, 896, 1024, 1152, 1280, 1536, 1792, 2048, 2560, SLAB_MAX};
+static const uint16_t class_size[] = {
+    64, 128, 256, 512, 640, 768, 896, 1024, 1152, 1280, 1536, 1792, 2048, 2560, SLAB_MAX,
+};
 #define CLASSES (sizeof class_size / sizeof class_size[0])
 
 static slab *partial[CLASSES];
 static uint32_t page_map[MAX_PAGES];
-static uint32_t heap_pages;   /* pages that linear memory has for the heap */
+static uint32_t heap_pages; /* pages that linear memory has for the heap */
 static uint32_t used_pages;
-static uint32_t boot_pages;   /* of those, in use when boot ended */
-static uint32_t first_free;   /* no page below is free */
-static uint32_t touched;      /* pages from here on were never handed out: still zero */
+static uint32_t boot_pages;            /* of those, in use when boot ended */
+static uint32_t first_free;            /* no page below is free */
+static uint32_t touched;               /* pages from here on were never handed out: still zero */
 static uint32_t reserved = UINT32_MAX; /* first page of the run that holds no state */
 
 #ifdef __wasm__
 extern char __heap_base, __global_base, __data_end;
 static char *heap_base(void) { return (char *)(((uintptr_t)&__heap_base + CM_PAGE - 1) & ~(uintptr_t)(CM_PAGE - 1)); }
+
+static uint32_t page_of(const void *p) { return (uint32_t)(((const char *)p - heap_base()) / CM_PAGE); }
+static char *address_of(uint32_t page) { return heap_base() + (size_t)page * CM_PAGE; }
+
+/* Writes the first and the last entry of n pages from p on; what is in between means nothing. */
+static void mark(int kind, uint32_t p, uint32_t n) { page_map[p] = page_map[p + n - 1] = ENTRY(kind, n); }
+
+/* Frees n pages from p on, together with free runs on either side. */
+static void set_free(uint32_t p, uint32_t n)
+{
+    if (p + n < heap_pages && KIND(page_map[p + n]) == FREE)
+        n += NUMBER(page_map[p + n]);
+    if (p > 0 && KIND(page_map[p - 1]) == FREE) {
+        n += NUMBER(page_map[p - 1]);
+        p -= NUMBER(page_map[p - 1]);
+    }
+    mark(FREE, p, n);
+    if (p < first_free)
+        first_free = p;
+}
 
 /* Makes room for n more pages; memory grows in steps so that small programs ask rarely. */
 static void grow(uint32_t n)
@@ -60,33 +82,9 @@ static void grow(uint32_t n)
             cm_stop(CM_STOP_MEMORY);
         have += more * 16;
     }
-    uint32_t fresh = have - heap_pages;
-    /* join the new pages to a free run that ends the heap */
     uint32_t start = heap_pages;
-    if (start > 0 && KIND(page_map[start - 1]) == FREE)
-        start -= NUMBER(page_map[start - 1]);
-    heap_pages += fresh;
-    page_map[start] = page_map[heap_pages - 1] = ENTRY(FREE, heap_pages - start);
-    if (start < first_free)
-        first_free = start;
-}
-
-static uint32_t page_of(const void *p) { return (uint32_t)(((const char *)p - heap_base()) / CM_PAGE); }
-static char *address_of(uint32_t page) { return heap_base() + (size_t)page * CM_PAGE; }
-
-static void set_run(uint32_t p, uint32_t n) { page_map[p] = page_map[p + n - 1] = ENTRY(RUN, n); }
-
-static void set_free(uint32_t p, uint32_t n)
-{
-    if (p + n < heap_pages && KIND(page_map[p + n]) == FREE)
-        n += NUMBER(page_map[p + n]);
-    if (p > 0 && KIND(page_map[p - 1]) == FREE) {
-        n += NUMBER(page_map[p - 1]);
-        p -= NUMBER(page_map[p - 1]);
-    }
-    page_map[p] = page_map[p + n - 1] = ENTRY(FREE, n);
-    if (p < first_free)
-        first_free = p;
+    heap_pages = have;
+    set_free(start, have - start);
 }
 
 static uint32_t span(uint32_t p)
@@ -102,6 +100,21 @@ static void charge(uint32_t n)
     used_pages += n;
 }
 
+/* Splits the free run at `from`: its head becomes the end of the run of n pages at p, the rest stays free. */
+static void split_free(uint32_t from, uint32_t p, uint32_t n)
+{
+    uint32_t end = p + n, rest = from + NUMBER(page_map[from]) - end;
+    mark(RUN, p, n);
+    if (rest)
+        mark(FREE, end, rest);
+    /* only the lowest free run tells where the next search may start */
+    if (from == first_free)
+        first_free = end;
+    if (end > touched)
+        touched = end;
+}
+
+/* Returns the first of n pages, the lowest that fit. */
 static uint32_t take_pages(uint32_t n)
 {
     charge(n);
@@ -116,15 +129,7 @@ static uint32_t take_pages(uint32_t n)
         p = heap_pages - tail;
         grow(n - tail);
     }
-    uint32_t rest = NUMBER(page_map[p]) - n;
-    set_run(p, n);
-    if (rest)
-        page_map[p + n] = page_map[p + n + rest - 1] = ENTRY(FREE, rest);
-    /* only the lowest free run tells where the next search may start */
-    if (p == first_free)
-        first_free = p + n;
-    if (p + n > touched)
-        touched = p + n;
+    split_free(p, p, n);
     return p;
 }
 
@@ -251,21 +256,14 @@ static bool resize_run(uint32_t p, uint32_t want)
 {
     uint32_t have = NUMBER(page_map[p]);
     if (want < have) {
-        set_run(p, want);
+        mark(RUN, p, want);
         give_pages(p + want, have - want);
     } else if (want > have) {
         uint32_t next = p + have;
         if (next >= heap_pages || KIND(page_map[next]) != FREE || NUMBER(page_map[next]) < want - have)
             return false;
         charge(want - have);
-        uint32_t rest = NUMBER(page_map[next]) - (want - have);
-        set_run(p, want);
-        if (rest)
-            page_map[p + want] = page_map[p + want + rest - 1] = ENTRY(FREE, rest);
-        if (next == first_free)
-            first_free = p + want;
-        if (p + want > touched)
-            touched = p + want;
+        split_free(next, p, want);
     }
     return true;
 }

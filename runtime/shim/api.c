@@ -4,7 +4,7 @@
 #include <string.h>
 #include "shim.h"
 
-/* Defines a property that no program can change. Takes over v. */
+/* Defines a property of a borrowed object that no program can change. Takes over v. */
 int cm_define_locked(JSContext *ctx, JSValueConst obj, const char *name, JSValue v)
 {
     return JS_DefinePropertyValueStr(ctx, obj, name, v, JS_PROP_ENUMERABLE);
@@ -37,13 +37,14 @@ static JSValue function(JSContext *ctx, JSCFunctionMagic *f, const char *name, i
 
 /* ---- output ------------------------------------------------------------------------------------ */
 
-/* For output: what is over the cap is only measured, so that the cap is met before the heap limit. */
+/* Returns an empty buffer for output: what is over the cap is only measured, so that the cap is met before
+   the heap limit. */
 static cm_buf output_buf(void)
 {
     return (cm_buf){.most = (size_t)(cm_shared.output_limit - cm_shared.output_used) + 1};
 }
 
-/* Appends what text() shows of a value: strings as they are, anything else as compact JSON.
+/* Appends what text() shows of a borrowed value: strings as they are, anything else as compact JSON.
    Returns false with an exception pending when the program is being interrupted. */
 static bool put_shown(JSContext *ctx, cm_buf *out, JSValueConst v)
 {
@@ -62,11 +63,12 @@ static bool put_shown(JSContext *ctx, cm_buf *out, JSValueConst v)
     return false;
 }
 
+/* Posts a borrowed text as an item of output, with the level of a console method or NULL. */
 static JSValue emit_text(JSContext *ctx, const cm_buf *shown, const char *level)
 {
     cm_buf json = {0};
     cm_buf_put_json_string(&json, shown->data, shown->len, NULL);
-    cm_bridge_output(ctx, "text", json.data, json.len, shown->len + shown->dropped, level);
+    cm_outbox_output("text", json.data, json.len, shown->len + shown->dropped, level);
     cm_buf_free(&json);
     return JS_UNDEFINED;
 }
@@ -88,7 +90,7 @@ static JSValue api_json(JSContext *ctx, JSValueConst self, int argc, JSValueCons
         cm_buf_free(&json);
         return JS_ThrowInternalError(ctx, "interrupted");
     }
-    cm_bridge_output(ctx, "json", json.data, json.len, json.len + json.dropped, NULL);
+    cm_outbox_output("json", json.data, json.len, json.len + json.dropped, NULL);
     cm_buf_free(&json);
     return JS_UNDEFINED;
 }
@@ -138,6 +140,7 @@ static JSValue api_clear_timeout(JSContext *ctx, JSValueConst self, int argc, JS
 
 /* ---- tools ---------------------------------------------------------------------------------------- */
 
+/* Calls with the target in a borrowed value; anything but a string is a mistake of the program. */
 static JSValue call_with_target(JSContext *ctx, const char *method, JSValueConst target, int argc, JSValueConst *argv)
 {
     if (!JS_IsString(target))
@@ -151,37 +154,24 @@ static JSValue call_with_target(JSContext *ctx, const char *method, JSValueConst
     return r;
 }
 
-/* A mistake in the arguments rejects like every other failure of a call: one way to handle both. */
-static JSValue as_rejection(JSContext *ctx, JSValue r)
-{
-    if (!JS_IsException(r))
-        return r;
-    JSValue error = JS_GetException(ctx);
-    if (JS_IsUncatchableError(error))
-        return JS_Throw(ctx, error);
-    JSValue promise = JS_NewSettledPromise(ctx, true, error);
-    JS_FreeValue(ctx, error);
-    return promise;
-}
-
 static JSValue tools_call(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic)
 {
-    return as_rejection(ctx, call_with_target(ctx, "call", argc ? argv[0] : JS_UNDEFINED, argc > 1 ? 1 : 0, argv + 1));
+    return cm_rejected(ctx, call_with_target(ctx, "call", argc ? argv[0] : JS_UNDEFINED, argc > 1 ? 1 : 0, argv + 1));
 }
 
 static JSValue tools_describe(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic)
 {
-    return as_rejection(ctx, call_with_target(ctx, "describe", argc ? argv[0] : JS_UNDEFINED, 0, NULL));
+    return cm_rejected(ctx, call_with_target(ctx, "describe", argc ? argv[0] : JS_UNDEFINED, 0, NULL));
 }
 
 static JSValue tools_search(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic)
 {
     if (argc < 1 || !JS_IsString(argv[0]))
-        return as_rejection(ctx, JS_ThrowTypeError(ctx, "tools.search needs a query, a string"));
-    return as_rejection(ctx, cm_bridge_call(ctx, "search", "", 0, argc > 2 ? 2 : argc, argv));
+        return cm_rejected(ctx, JS_ThrowTypeError(ctx, "tools.search needs a query, a string"));
+    return cm_rejected(ctx, cm_bridge_call(ctx, "search", "", 0, argc > 2 ? 2 : argc, argv));
 }
 
-/* Installs the three methods on the tools object; views.c makes the rest of it. */
+/* Installs the three methods on the borrowed tools object; views.c makes the rest of it. */
 int cm_api_define_tools(JSContext *ctx, JSValueConst tools)
 {
     cm_define_locked(ctx, tools, "search", function(ctx, tools_search, "search", 2, 0));
@@ -191,9 +181,16 @@ int cm_api_define_tools(JSContext *ctx, JSValueConst tools)
 
 int cm_api_init(JSContext *ctx)
 {
-    static const struct { const char *name; JSCFunctionMagic *f; int length; } globals[] = {
-        {"text", api_text, 1}, {"json", api_json, 1}, {"yield_control", api_yield, 0},
-        {"setTimeout", api_set_timeout, 2}, {"clearTimeout", api_clear_timeout, 1},
+    static const struct {
+        const char *name;
+        JSCFunctionMagic *f;
+        int length;
+    } globals[] = {
+        {"text", api_text, 1},
+        {"json", api_json, 1},
+        {"yield_control", api_yield, 0},
+        {"setTimeout", api_set_timeout, 2},
+        {"clearTimeout", api_clear_timeout, 1},
     };
     JSValue global = JS_GetGlobalObject(ctx);
     for (size_t i = 0; i < sizeof globals / sizeof globals[0]; i++)

@@ -1,6 +1,5 @@
-/* Calls out, settlements in, output. Messages are framed here, in memory no program can name; a
-   program holds only promises. The outbox is read by the worker when the guest is idle, so no host
-   function is ever on the stack while a call is in flight, and a capture may be taken then. */
+/* Calls out, settlements in. The work that the host has to settle stands in a table in memory that no
+   program can name; a program holds only promises. */
 #include <stdlib.h>
 #include <string.h>
 #include "shim.h"
@@ -9,55 +8,20 @@ enum kind { CALL, TIMER, YIELD };
 
 /* Work that the host will settle. A timer has a callback and its arguments, the others a promise. */
 typedef struct {
-    uint32_t id;      /* 0: the slot is free */
+    uint32_t id; /* 0: the slot is free */
     enum kind kind;
-    JSValue resolve;  /* or the timer's callback */
-    JSValue reject;
-    JSValue *args;    /* owned */
+    JSValue resolve; /* owned; or the timer's callback */
+    JSValue reject;  /* owned */
+    JSValue *args;   /* owned, and each of them */
     int argc;
     int line, column; /* where the program made the call */
 } pending;
 
-static pending *table;
+static pending *table; /* owned */
 static uint32_t table_len, next_id = 1;
-static cm_buf outbox;
-static uint32_t outbox_count;
 static bool closed;
-static JSAtom atom_brand; /* a private symbol on errors that tools caused; programs cannot see it */
 
-int cm_bridge_init(JSContext *ctx)
-{
-    JSValue brand = JS_NewPrivateSymbol(ctx, "toolError");
-    atom_brand = JS_ValueToAtom(ctx, brand);
-    JS_FreeValue(ctx, brand);
-    return 0;
-}
-
-static void publish(void)
-{
-    cm_shared.out_ptr = (cm_address)outbox.data;
-    cm_shared.out_len = (uint32_t)outbox.len;
-}
-
-void cm_bridge_clear_outbox(void)
-{
-    cm_buf_free(&outbox);
-    outbox_count = 0;
-    publish();
-}
-
-/* One message becomes visible to the host only when it is complete. More than may cross at once ends
-   the guest, before it fills the heap with them; what is in the outbox already stays readable. */
-static void post(const cm_buf *message)
-{
-    if (++outbox_count > CM_MAX_MESSAGES || message->len > CM_MAX_MESSAGE_BYTES - outbox.len - 3)
-        cm_stop(CM_STOP_MESSAGES);
-    if (outbox.len)
-        cm_buf_putc(&outbox, ',');
-    cm_buf_put(&outbox, message->data, message->len);
-    publish();
-}
-
+/* Returns a borrowed slot, valid until the next one is claimed. */
 static pending *claim_slot(enum kind kind)
 {
     uint32_t i = 0;
@@ -82,9 +46,12 @@ static pending *find(uint32_t id)
 
 static uint32_t *counter(enum kind kind)
 {
-    return kind == CALL ? &cm_shared.pending_calls : kind == TIMER ? &cm_shared.pending_timers : &cm_shared.pending_yields;
+    if (kind == TIMER)
+        return &cm_shared.pending_timers;
+    return kind == CALL ? &cm_shared.pending_calls : &cm_shared.pending_yields;
 }
 
+/* Frees what the slot owns, and the slot. */
 static void release_slot(JSContext *ctx, pending *p)
 {
     --*counter(p->kind);
@@ -96,20 +63,27 @@ static void release_slot(JSContext *ctx, pending *p)
     memset(p, 0, sizeof *p);
 }
 
-void cm_bridge_close(JSContext *ctx)
-{
-    (void)ctx;
-    closed = true;
-}
+void cm_bridge_close(void) { closed = true; }
 
-static JSValue throw_closed(JSContext *ctx)
+static JSValue throw_closed(JSContext *ctx) { return JS_ThrowTypeError(ctx, "the program has already returned"); }
+
+/* The one way in which a call fails: a program handles all failures alike. What no program may catch
+   stays an exception. */
+JSValue cm_rejected(JSContext *ctx, JSValue v)
 {
-    return JS_ThrowTypeError(ctx, "the program has already returned");
+    if (!JS_IsException(v))
+        return v;
+    JSValue error = JS_GetException(ctx);
+    if (JS_IsUncatchableError(error))
+        return JS_Throw(ctx, error);
+    JSValue promise = JS_NewSettledPromise(ctx, true, error);
+    JS_FreeValue(ctx, error);
+    return promise;
 }
 
 /* ---- out ------------------------------------------------------------------------------------- */
 
-/* Writes the arguments as a JSON array; an exception is pending if this returns false. */
+/* Writes the borrowed arguments as a JSON array; an exception is pending if this returns false. */
 static bool put_args(JSContext *ctx, cm_buf *m, int argc, JSValueConst *argv)
 {
     m->most = cm_shared.message_limit; /* what is too large is only measured */
@@ -117,16 +91,13 @@ static bool put_args(JSContext *ctx, cm_buf *m, int argc, JSValueConst *argv)
     for (int i = 0; i < argc; i++) {
         if (i)
             cm_buf_putc(m, ',');
-        switch (cm_json_write(ctx, m, argv[i], NULL, true)) {
-        case CM_JSON_OK:
-            break;
-        case CM_JSON_TOO_DEEP:
+        enum cm_json r = cm_json_write(ctx, m, argv[i], NULL, true);
+        if (r == CM_JSON_TOO_DEEP)
             JS_ThrowRangeError(ctx, "an argument is nested deeper than %d levels", CM_MAX_DEPTH);
-            return false;
-        case CM_JSON_INTERRUPTED:
+        if (r == CM_JSON_INTERRUPTED)
             JS_ThrowInternalError(ctx, "interrupted");
+        if (r != CM_JSON_OK)
             return false;
-        }
     }
     cm_buf_putc(m, ']');
     if (m->dropped) {
@@ -137,90 +108,88 @@ static bool put_args(JSContext *ctx, cm_buf *m, int argc, JSValueConst *argv)
     return true;
 }
 
-static JSValue rejected_with_exception(JSContext *ctx)
+/* Returns an owned promise and in *slot the borrowed slot that settles it, or an exception. */
+static JSValue claim_promise(JSContext *ctx, enum kind kind, pending **slot)
 {
-    JSValue error = JS_GetException(ctx);
-    if (JS_IsUncatchableError(error))
-        return JS_Throw(ctx, error);
-    JSValue promise = JS_NewSettledPromise(ctx, true, error);
-    JS_FreeValue(ctx, error);
+    JSValue functions[2];
+    JSValue promise = JS_NewPromiseCapability(ctx, functions);
+    if (JS_IsException(promise))
+        return promise;
+    *slot = claim_slot(kind);
+    (*slot)->resolve = functions[0];
+    (*slot)->reject = functions[1];
+    ++*counter(kind);
     return promise;
+}
+
+/* Opens a message in an empty buffer; the caller adds members and posts it. */
+static cm_object open_message(cm_buf *m, const char *type, uint32_t id)
+{
+    cm_object o = cm_object_open(m);
+    cm_object_word(&o, "type", type);
+    cm_object_uint(&o, "id", id);
+    return o;
+}
+
+/* Closes and posts a message, and leaves the buffer empty. */
+static void post(cm_object *o)
+{
+    cm_object_close(o);
+    cm_outbox_post(o->out);
 }
 
 JSValue cm_bridge_call(JSContext *ctx, const char *method, const char *target, size_t target_len, int argc,
                        JSValueConst *argv)
 {
+    cm_buf args = {0}, m = {0};
+    pending *p;
     if (closed)
         return throw_closed(ctx);
-    cm_buf args = {0};
     if (!put_args(ctx, &args, argc, argv)) {
         cm_buf_free(&args);
-        return rejected_with_exception(ctx);
+        return cm_rejected(ctx, JS_EXCEPTION);
     }
     /* the whole batch is refused before any of it is sent, and no program can catch that */
     if (cm_shared.pending_calls >= cm_shared.call_limit)
         cm_stop(CM_STOP_CALLS);
-
-    JSValue functions[2];
-    JSValue promise = JS_NewPromiseCapability(ctx, functions);
-    if (JS_IsException(promise)) {
-        cm_buf_free(&args);
-        return promise;
+    JSValue promise = claim_promise(ctx, CALL, &p);
+    if (!JS_IsException(promise)) {
+        cm_engine_call_site(ctx, &p->line, &p->column);
+        cm_object o = open_message(&m, "call", p->id);
+        cm_object_word(&o, "method", method);
+        cm_object_text(&o, "target", target, target_len);
+        cm_object_json(&o, "args", args.data, args.len);
+        post(&o);
     }
-    pending *p = claim_slot(CALL);
-    p->resolve = functions[0];
-    p->reject = functions[1];
-    cm_engine_call_site(ctx, &p->line, &p->column);
-    cm_shared.pending_calls++;
-
-    cm_buf m = {0};
-    cm_buf_puts(&m, "{\"type\":\"call\",\"id\":");
-    cm_buf_put_uint(&m, p->id);
-    cm_buf_puts(&m, ",\"method\":\"");
-    cm_buf_puts(&m, method);
-    cm_buf_puts(&m, "\",\"target\":");
-    cm_buf_put_json_string(&m, target, target_len, NULL);
-    cm_buf_puts(&m, ",\"args\":");
-    cm_buf_put(&m, args.data, args.len);
-    cm_buf_putc(&m, '}');
-    post(&m);
-    cm_buf_free(&m);
     cm_buf_free(&args);
     return promise;
 }
 
 JSValue cm_bridge_yield(JSContext *ctx, JSValueConst reason)
 {
+    cm_buf m = {0};
+    pending *p;
     if (closed)
         return throw_closed(ctx);
     if (cm_shared.pending_yields >= CM_MAX_TIMERS)
         return JS_ThrowRangeError(ctx, "more than %d yields at once", CM_MAX_TIMERS);
-    JSValue functions[2];
-    cm_buf m = {0};
-    JSValue promise = JS_NewPromiseCapability(ctx, functions);
+    JSValue promise = claim_promise(ctx, YIELD, &p);
     if (JS_IsException(promise))
         return promise;
-    pending *p = claim_slot(YIELD);
-    p->resolve = functions[0];
-    p->reject = functions[1];
-    cm_shared.pending_yields++;
-    cm_buf_puts(&m, "{\"type\":\"yield\",\"id\":");
-    cm_buf_put_uint(&m, p->id);
+    cm_object o = open_message(&m, "yield", p->id);
     if (JS_IsString(reason)) {
         size_t len;
         const char *s = JS_ToCStringLen(ctx, &len, reason);
-        cm_buf_puts(&m, ",\"reason\":");
-        cm_buf_put_json_string(&m, s, len > 1000 ? 0 : len, NULL);
+        cm_object_text(&o, "reason", s, cm_clip(s, len, CM_MAX_REASON));
         JS_FreeCString(ctx, s);
     }
-    cm_buf_putc(&m, '}');
-    post(&m);
-    cm_buf_free(&m);
+    post(&o);
     return promise;
 }
 
 JSValue cm_bridge_timer(JSContext *ctx, JSValueConst callback, double ms, int argc, JSValueConst *argv)
 {
+    cm_buf m = {0};
     if (closed)
         return throw_closed(ctx);
     if (cm_shared.pending_timers >= CM_MAX_TIMERS)
@@ -232,168 +201,41 @@ JSValue cm_bridge_timer(JSContext *ctx, JSValueConst callback, double ms, int ar
     for (int i = 0; i < argc; i++)
         p->args[i] = JS_DupValue(ctx, argv[i]);
     cm_shared.pending_timers++;
-    cm_buf m = {0};
-    cm_buf_puts(&m, "{\"type\":\"timer\",\"id\":");
-    cm_buf_put_uint(&m, p->id);
-    cm_buf_puts(&m, ",\"ms\":");
+    cm_object o = open_message(&m, "timer", p->id);
     /* also NaN and negatives mean "as soon as possible" */
-    cm_buf_put_uint(&m, ms >= 1 ? ms < 2147483647.0 ? (uint32_t)ms : 2147483647u : 0);
-    cm_buf_putc(&m, '}');
-    post(&m);
-    cm_buf_free(&m);
+    cm_object_uint(&o, "ms", ms >= 1 ? ms < 2147483647.0 ? (uint32_t)ms : 2147483647u : 0);
+    post(&o);
     return JS_NewUint32(ctx, p->id);
 }
 
 void cm_bridge_clear_timer(JSContext *ctx, uint32_t id)
 {
+    cm_buf m = {0};
     pending *p = find(id);
     if (!p || p->kind != TIMER)
         return;
     release_slot(ctx, p);
-    cm_buf m = {0};
-    cm_buf_puts(&m, "{\"type\":\"clear\",\"id\":");
-    cm_buf_put_uint(&m, id);
-    cm_buf_putc(&m, '}');
-    post(&m);
-    cm_buf_free(&m);
-}
-
-/* An empty text has no bytes, but whoever holds the result pays for it as for any other: there are no
-   more items than the limit has bytes, and never more than a host should have to keep. */
-static bool has_room_for_item(void)
-{
-    uint32_t most = cm_shared.output_limit < CM_MAX_OUTPUT_ITEMS ? cm_shared.output_limit : CM_MAX_OUTPUT_ITEMS;
-    return cm_shared.output_items < most;
-}
-
-void cm_bridge_output(JSContext *ctx, const char *type, const char *json, size_t len, size_t weight, const char *level)
-{
-    (void)ctx;
-    if (weight > cm_shared.output_limit - cm_shared.output_used || !has_room_for_item())
-        cm_stop(CM_STOP_OUTPUT); /* what is in the outbox already stays readable */
-    cm_shared.output_used += (uint32_t)weight;
-    cm_shared.output_items++;
-    cm_buf m = {0};
-    cm_buf_puts(&m, "{\"type\":\"");
-    cm_buf_puts(&m, type);
-    cm_buf_puts(&m, level ? "\",\"text\":" : type[0] == 't' ? "\",\"text\":" : "\",\"value\":");
-    cm_buf_put(&m, json, len);
-    if (level) {
-        cm_buf_puts(&m, ",\"level\":\"");
-        cm_buf_puts(&m, level);
-        cm_buf_putc(&m, '"');
-    }
-    cm_buf_putc(&m, '}');
-    post(&m);
-    cm_buf_free(&m);
+    cm_object o = open_message(&m, "clear", id);
+    post(&o);
 }
 
 /* ---- in -------------------------------------------------------------------------------------- */
 
-static void set_text(JSContext *ctx, JSValueConst error, JSValueConst info, const char *name, const char *fallback)
+/* Returns what the promise of a call or a yield settles with (owned), and corrects *how. */
+static JSValue settled_with(JSContext *ctx, const pending *p, enum cm_settle *how, const char *json, size_t len)
 {
-    JSValue v = JS_GetPropertyStr(ctx, info, name);
-    if (!JS_IsString(v) && fallback) {
-        JS_FreeValue(ctx, v);
-        v = JS_NewString(ctx, fallback);
+    JSValue answer = JS_UNDEFINED;
+    if (len && (p->kind == CALL || *how == CM_REJECT)) /* a yield resolves to undefined */
+        answer = JS_ParseJSON(ctx, json, len, "<result>");
+    if (JS_IsException(answer)) { /* the host sends JSON; too deep for the stack is possible */
+        *how = CM_REJECT;
+        return JS_GetException(ctx);
     }
-    if (JS_IsString(v))
-        JS_DefinePropertyValueStr(ctx, error, name, v, JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);
-    else
-        JS_FreeValue(ctx, v);
-}
-
-/* A plain Error of the guest's own realm with name, message, code and data, and as its stack the
-   place where the program made the call. */
-static JSValue make_tool_error(JSContext *ctx, JSValueConst info, const pending *p)
-{
-    JSValue error = JS_NewError(ctx);
-    JS_SetPrototype(ctx, info, JS_NULL); /* what a program put on Object.prototype is not the tool's */
-    set_text(ctx, error, info, "name", "ToolError");
-    set_text(ctx, error, info, "message", "the call failed");
-    set_text(ctx, error, info, "code", "tool_error");
-    JSValue data = JS_GetPropertyStr(ctx, info, "data");
-    if (JS_IsUndefined(data) || JS_IsNull(data))
-        JS_FreeValue(ctx, data);
-    else
-        JS_DefinePropertyValueStr(ctx, error, "data", data, JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE | JS_PROP_ENUMERABLE);
-    JS_DefinePropertyValue(ctx, error, atom_brand, JS_NewUint32(ctx, p->id), 0);
-    if (p->line) {
-        cm_buf at = {0};
-        cm_buf_puts(&at, "    at program (program:");
-        cm_buf_put_uint(&at, (uint32_t)p->line);
-        cm_buf_putc(&at, ':');
-        cm_buf_put_uint(&at, (uint32_t)p->column);
-        cm_buf_put(&at, ")\n", 3);
-        cm_engine_set_error_stack(ctx, error, at.data);
-        cm_buf_free(&at);
-    }
+    if (*how == CM_FULFILL)
+        return answer;
+    JSValue error = cm_tool_error_new(ctx, answer, p->id, p->line, p->column);
+    JS_FreeValue(ctx, answer);
     return error;
-}
-
-#define MAX_ERRORS 100000 /* looked at for one failure */
-#define MAX_INSIDE 500    /* errors inside each other, where they are no mere chain */
-
-static bool is_branded(JSContext *ctx, JSValueConst v)
-{
-    JSPropertyDescriptor d;
-    if (JS_GetOwnProperty(ctx, &d, v, atom_brand) <= 0)
-        return false;
-    JS_FreeValue(ctx, d.value);
-    return true;
-}
-
-static bool has_brand(JSContext *ctx, JSValue v, int depth, int *budget);
-
-/* Whether a tool's error is among the elements of an AggregateError, or of what takes its shape. */
-static bool any_has_brand(JSContext *ctx, JSValueConst error, int depth, int *budget)
-{
-    JSValue list, item;
-    bool found = false;
-    if (!cm_engine_data_property(ctx, error, "errors", &list))
-        return false;
-    for (uint32_t i = 0; JS_IsArray(list) && !found && *budget > 0 && cm_engine_element(ctx, list, i, &item); i++)
-        found = has_brand(ctx, item, depth + 1, budget);
-    JS_FreeValue(ctx, list);
-    return found;
-}
-
-/* Takes an owned error and looks at it and at all it was made of. Chains of causes, and of what each
-   error suppressed, are followed without recursion. Errors may refer to each other in circles: a chain
-   that comes back to where it was ends there, anything else at the budget. */
-static bool has_brand(JSContext *ctx, JSValue v, int depth, int *budget)
-{
-    static const char *const links[] = {"suppressed", "error", "cause"}; /* the first two: SuppressedError */
-    void *before = NULL; /* an error of this chain, moved on after 1, 2, 4 … steps */
-    bool found = false;
-    for (uint32_t steps = 1; !found && JS_IsObject(v) && !JS_IsProxy(v) && depth <= MAX_INSIDE; steps++) {
-        if (JS_VALUE_GET_PTR(v) == before || --*budget < 0)
-            break;
-        if (!(steps & (steps - 1)))
-            before = JS_VALUE_GET_PTR(v);
-        found = is_branded(ctx, v) || any_has_brand(ctx, v, depth, budget);
-        JSValue next = JS_UNDEFINED, link;
-        for (int i = cm_engine_is_error(v) ? 0 : 2; i < 3 && !found; i++) {
-            if (!cm_engine_data_property(ctx, v, links[i], &link))
-                i += i == 0; /* it suppressed nothing, so its `error` is a word of the program's own */
-            else if (JS_IsUndefined(next) && JS_IsObject(link))
-                next = link;
-            else
-                found = has_brand(ctx, link, depth + 1, budget);
-        }
-        JS_FreeValue(ctx, v);
-        v = next;
-    }
-    JS_FreeValue(ctx, v);
-    return found;
-}
-
-/* Whether a call caused a borrowed error: itself, in its causes, inside an AggregateError or a
-   SuppressedError. Reads data properties only. */
-bool cm_bridge_is_tool_error(JSContext *ctx, JSValueConst v)
-{
-    int budget = MAX_ERRORS;
-    return has_brand(ctx, JS_DupValue(ctx, v), 0, &budget);
 }
 
 /* Settles one piece of work with borrowed, zero-terminated JSON. Unknown ids are passed over: the
@@ -403,30 +245,19 @@ int cm_bridge_settle(JSContext *ctx, uint32_t id, enum cm_settle how, const char
     pending *found = find(id);
     if (!found)
         return 0;
-    pending p = *found;
+    pending p = *found; /* taken over: what runs below may claim slots, and the table may move */
     --*counter(p.kind);
     memset(found, 0, sizeof *found);
 
-    int result = 0;
     JSValue answer = JS_UNDEFINED, returned;
     if (p.kind == TIMER) {
         returned = JS_Call(ctx, p.resolve, JS_UNDEFINED, p.argc, (JSValueConst *)p.args);
     } else {
-        if (len && (p.kind == CALL || how == CM_REJECT)) /* a yield resolves to undefined */
-            answer = JS_ParseJSON(ctx, json, len, "<result>");
-        if (JS_IsException(answer)) { /* the host sends JSON; too deep for the stack is possible */
-            answer = JS_GetException(ctx);
-            how = CM_REJECT;
-        } else if (how == CM_REJECT) {
-            JSValue error = make_tool_error(ctx, answer, &p);
-            JS_FreeValue(ctx, answer);
-            answer = error;
-        }
+        answer = settled_with(ctx, &p, &how, json, len);
         JSValueConst args[] = {answer};
         returned = JS_Call(ctx, how == CM_REJECT ? p.reject : p.resolve, JS_UNDEFINED, 1, args);
     }
-    if (JS_IsException(returned))
-        result = -1;
+    int result = JS_IsException(returned) ? -1 : 0;
     JS_FreeValue(ctx, returned);
     JS_FreeValue(ctx, answer);
     ++*counter(p.kind); /* release_slot takes it off again */

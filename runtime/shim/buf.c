@@ -1,4 +1,5 @@
-/* Growing bytes, and strings as JSON. Never fails: going over the heap stops the guest. */
+/* Growing bytes, strings as JSON, and JSON objects. Nothing here fails: going over the heap stops the
+   guest. Every byte goes through cm_buf_put, which checks the bounds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +16,12 @@ void cm_buf_put(cm_buf *b, const void *data, size_t len)
     }
     if (!len)
         return;
-    if (b->len + len > b->cap) {
+    size_t need;
+    if (__builtin_add_overflow(b->len, len, &need) || need > SIZE_MAX / 2)
+        cm_stop(CM_STOP_MEMORY);
+    if (need > b->cap) {
         size_t cap = b->cap ? b->cap : 256;
-        while (cap < b->len + len)
+        while (cap < need)
             cap += cap / 2 + 256;
         b->data = realloc(b->data, cap); /* never NULL: going over the heap stops the guest */
         b->cap = cap;
@@ -50,29 +54,44 @@ size_t cm_clip(const char *utf8, size_t len, size_t max)
     return max;
 }
 
+/* ---- JSON ------------------------------------------------------------------------------------- */
+
+/* Returns the escape for a byte, or NULL if it stands for itself. `control` has room for \u00xx. */
+static const char *escape_for(unsigned char c, char control[7])
+{
+    static const char hex[] = "0123456789abcdef";
+    switch (c) {
+    case '"':
+        return "\\\"";
+    case '\\':
+        return "\\\\";
+    case '\n':
+        return "\\n";
+    case '\r':
+        return "\\r";
+    case '\t':
+        return "\\t";
+    }
+    if (c >= 0x20)
+        return NULL;
+    memcpy(control, "\\u00", 4);
+    control[4] = hex[c >> 4], control[5] = hex[c & 15], control[6] = 0;
+    return control;
+}
+
 /* QuickJS hands out a lone surrogate as three bytes ED A0..BF xx: not UTF-8, becomes U+FFFD. */
 void cm_buf_put_json_string(cm_buf *b, const char *utf8, size_t len, bool *replaced)
 {
-    static const char hex[] = "0123456789abcdef";
+    char control[7];
     cm_buf_putc(b, '"');
     size_t start = 0;
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)utf8[i];
         if (c >= 0x20 && c != '"' && c != '\\' && c != 0xED)
             continue; /* nearly every byte */
-        const char *escape = NULL;
-        char control[7];
+        const char *escape = escape_for(c, control);
         size_t skip = 1;
-        if (c == '"') escape = "\\\"";
-        else if (c == '\\') escape = "\\\\";
-        else if (c == '\n') escape = "\\n";
-        else if (c == '\r') escape = "\\r";
-        else if (c == '\t') escape = "\\t";
-        else if (c < 0x20) {
-            memcpy(control, "\\u00", 4);
-            control[4] = hex[c >> 4], control[5] = hex[c & 15], control[6] = 0;
-            escape = control;
-        } else if (c == 0xED && i + 2 < len && ((unsigned char)utf8[i + 1] & 0xE0) == 0xA0) {
+        if (c == 0xED && i + 2 < len && ((unsigned char)utf8[i + 1] & 0xE0) == 0xA0) {
             escape = "\xEF\xBF\xBD";
             skip = 3;
             if (replaced)
@@ -87,4 +106,47 @@ void cm_buf_put_json_string(cm_buf *b, const char *utf8, size_t len, bool *repla
     }
     cm_buf_put(b, utf8 + start, len - start);
     cm_buf_putc(b, '"');
+}
+
+cm_object cm_object_open(cm_buf *out)
+{
+    cm_buf_putc(out, '{');
+    return (cm_object){.out = out};
+}
+
+void cm_object_close(cm_object *o) { cm_buf_putc(o->out, '}'); }
+
+void cm_object_key(cm_object *o, const char *key)
+{
+    if (o->has_member)
+        cm_buf_putc(o->out, ',');
+    o->has_member = true;
+    cm_buf_put_json_string(o->out, key, strlen(key), NULL);
+    cm_buf_putc(o->out, ':');
+}
+
+void cm_object_json(cm_object *o, const char *key, const char *json, size_t len)
+{
+    cm_object_key(o, key);
+    cm_buf_put(o->out, json, len);
+}
+
+void cm_object_text(cm_object *o, const char *key, const char *utf8, size_t len)
+{
+    cm_object_key(o, key);
+    cm_buf_put_json_string(o->out, utf8, len, NULL);
+}
+
+void cm_object_word(cm_object *o, const char *key, const char *text) { cm_object_text(o, key, text, strlen(text)); }
+
+void cm_object_uint(cm_object *o, const char *key, uint32_t v)
+{
+    cm_object_key(o, key);
+    cm_buf_put_uint(o->out, v);
+}
+
+void cm_object_bool(cm_object *o, const char *key, bool v)
+{
+    cm_object_key(o, key);
+    cm_buf_puts(o->out, v ? "true" : "false");
 }

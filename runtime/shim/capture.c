@@ -11,13 +11,15 @@
 #define MAX_EXTENTS 4096 /* in the scratch memory, behind the patch */
 #define JOIN 12          /* spans closer than this become one */
 
-typedef struct { char *start, *end; } range;
+typedef struct {
+    char *start, *end;
+} range;
 
 static range boot[MAX_RANGES];
 static uint32_t boot_len;
-static char *pristine;       /* the bytes of boot[0], boot[1] … */
-static unsigned char *out;   /* the end of the patch being written */
-static char *last_end;       /* end of the last span */
+static char *pristine;     /* the bytes of boot[0], boot[1] … */
+static unsigned char *out; /* the end of the patch being written */
+static char *last_end;     /* end of the last span */
 static range (*extents)[MAX_EXTENTS];
 static size_t total;
 

@@ -3,14 +3,18 @@
 #include <string.h>
 #include "shim.h"
 
-static JSValue main_promise;
-static JSValue uncaught; /* thrown where no promise takes it: timers, microtasks */
+static JSValue main_promise; /* owned; what the program's function returned */
+static JSValue uncaught;     /* owned; thrown where no promise takes it: timers, microtasks */
 
-/* Rejected promises that nobody handles yet, in the order they were rejected. Both owned. */
-static struct unhandled { JSValue promise, reason; } *unhandled;
+/* Rejected promises that nobody handles yet, in the order they were rejected. All owned. */
+static struct unhandled {
+    JSValue promise, reason;
+} *unhandled;
 static uint32_t unhandled_len, unhandled_cap;
-static cm_buf result;
+static cm_buf result; /* owned; the host reads it when the run is over */
+
 #define MAX_THROWN 16384 /* bytes of a message or of a thrown value that are told */
+#define MAX_STACK 4096   /* bytes of an error's stack */
 #define MAX_CAUSES 5     /* errors behind the one that was thrown */
 #define HEAD 200         /* bytes of a value that is too large */
 
@@ -62,40 +66,43 @@ static void publish_result(void)
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
-static void put_property(JSContext *ctx, JSValueConst error, const char *name, bool *first)
+/* Adds a member for a text, at most `most` bytes of it. Takes over v; what is no string is left out. */
+static void put_text(JSContext *ctx, cm_object *o, const char *name, JSValue v, size_t most)
 {
-    JSValue v;
-    if (!cm_engine_data_property(ctx, error, name, &v))
-        return;
     if (JS_IsString(v)) {
         size_t len;
         const char *s = JS_ToCStringLen(ctx, &len, v);
-        cm_buf_puts(&result, *first ? "\"" : ",\"");
-        *first = false;
-        cm_buf_puts(&result, name);
-        cm_buf_puts(&result, "\":");
-        cm_buf_put_json_string(&result, s, cm_clip(s, len, MAX_THROWN), NULL);
+        cm_object_text(o, name, s, cm_clip(s, len, most));
         JS_FreeCString(ctx, s);
     }
     JS_FreeValue(ctx, v);
+}
+
+/* Adds a member for a text of a borrowed error, if it has that text as a data property. */
+static void put_property(JSContext *ctx, cm_object *o, JSValueConst error, const char *name)
+{
+    JSValue v;
+    if (cm_engine_data_property(ctx, error, name, &v))
+        put_text(ctx, o, name, v, MAX_THROWN);
 }
 
 static void put_causes(JSContext *ctx, JSValueConst error, int *left);
 
 static void put_cause(JSContext *ctx, JSValueConst cause, int *left)
 {
-    bool first = true;
     if (!*left || !cm_engine_is_error(cause))
         return;
-    cm_buf_puts(&result, (*left)-- == MAX_CAUSES ? "{" : ",{");
-    put_property(ctx, cause, "name", &first);
-    put_property(ctx, cause, "message", &first);
-    cm_buf_putc(&result, '}');
+    if ((*left)-- != MAX_CAUSES)
+        cm_buf_putc(&result, ',');
+    cm_object o = cm_object_open(&result);
+    put_property(ctx, &o, cause, "name");
+    put_property(ctx, &o, cause, "message");
+    cm_object_close(&o);
     put_causes(ctx, cause, left);
 }
 
-/* The errors behind a borrowed one: its cause, what an AggregateError holds, and so on. Reads data properties
-   only; they may refer to each other in circles, so `left` counts down. */
+/* Writes the errors behind a borrowed one as elements of an array: its cause, what an AggregateError holds,
+   and so on. Reads data properties only; errors may refer to each other in circles, so `left` counts down. */
 static void put_causes(JSContext *ctx, JSValueConst error, int *left)
 {
     JSValue inner, item;
@@ -112,7 +119,7 @@ static void put_causes(JSContext *ctx, JSValueConst error, int *left)
     }
 }
 
-/* Appends a thrown value that is no error; its getters may run, and may run on. */
+/* Writes a borrowed thrown value that is no error; its getters may run, and may run on. */
 static enum cm_json put_thrown(JSContext *ctx, JSValueConst thrown)
 {
     cm_buf value = {.most = MAX_THROWN};
@@ -125,40 +132,38 @@ static enum cm_json put_thrown(JSContext *ctx, JSValueConst thrown)
     return cm_shared.interrupt ? CM_JSON_INTERRUPTED : r;
 }
 
-/* Writes the failure record for a borrowed thrown value. Errors are read without running any code
-   of the program; other values are written as JSON. */
+/* Adds what is told of a borrowed error. Reads it without running any code of the program. */
+static void put_error(JSContext *ctx, cm_object *record, JSValueConst error)
+{
+    int left = MAX_CAUSES;
+    cm_object_key(record, "error");
+    cm_object o = cm_object_open(record->out);
+    put_property(ctx, &o, error, "name");
+    put_property(ctx, &o, error, "message");
+    put_property(ctx, &o, error, "code");
+    put_text(ctx, &o, "stack", cm_engine_error_stack(ctx, error), MAX_STACK);
+    cm_object_close(&o);
+    cm_object_key(record, "causes");
+    cm_buf_putc(record->out, '[');
+    put_causes(ctx, error, &left);
+    cm_buf_putc(record->out, ']');
+}
+
+/* Writes the failure record for a borrowed thrown value: an error as it is, another value as JSON. */
 static enum cm_status fail_with(JSContext *ctx, const char *kind, JSValueConst thrown)
 {
-    bool first = true;
-    cm_bridge_close(ctx);
-    cm_buf_puts(&result, "{\"kind\":\"");
-    cm_buf_puts(&result, kind);
-    cm_buf_puts(&result, "\",\"tool\":");
-    cm_buf_puts(&result, cm_bridge_is_tool_error(ctx, thrown) ? "true" : "false");
+    cm_bridge_close();
+    cm_object record = cm_object_open(&result);
+    cm_object_word(&record, "kind", kind);
+    cm_object_bool(&record, "tool", cm_tool_error_is(ctx, thrown));
     if (cm_engine_is_error(thrown)) {
-        cm_buf_puts(&result, ",\"error\":{");
-        put_property(ctx, thrown, "name", &first);
-        put_property(ctx, thrown, "message", &first);
-        put_property(ctx, thrown, "code", &first);
-        JSValue stack = cm_engine_error_stack(ctx, thrown);
-        if (JS_IsString(stack)) {
-            size_t len;
-            const char *s = JS_ToCStringLen(ctx, &len, stack);
-            cm_buf_puts(&result, first ? "\"stack\":" : ",\"stack\":");
-            cm_buf_put_json_string(&result, s, cm_clip(s, len, 4096), NULL);
-            JS_FreeCString(ctx, s);
-        }
-        JS_FreeValue(ctx, stack);
-        int left = MAX_CAUSES;
-        cm_buf_puts(&result, "},\"causes\":[");
-        put_causes(ctx, thrown, &left);
-        cm_buf_putc(&result, ']');
+        put_error(ctx, &record, thrown);
     } else if (!JS_IsUndefined(thrown)) { /* JSON has no undefined: it is left out */
-        cm_buf_puts(&result, ",\"thrown\":");
+        cm_object_key(&record, "thrown");
         if (put_thrown(ctx, thrown) != CM_JSON_OK)
             return CM_INTERRUPTED;
     }
-    cm_buf_putc(&result, '}');
+    cm_object_close(&record);
     publish_result();
     return CM_FAILED;
 }
@@ -210,13 +215,14 @@ static enum cm_status run_jobs(JSContext *ctx)
 
 /* ---- success --------------------------------------------------------------------------------- */
 
+/* Writes the value that the program returned, or that it is too large. */
 static enum cm_status finish_with_value(JSContext *ctx)
 {
     JSValue value = JS_PromiseResult(ctx, main_promise);
     size_t room = cm_shared.output_limit - cm_shared.output_used;
     /* beyond the cap it is only measured: the heap has no room for a copy of everything */
     cm_buf json = {.most = room > HEAD ? room : HEAD}, lossy = {0};
-    cm_bridge_close(ctx);
+    cm_bridge_close();
     enum cm_json r = cm_json_write(ctx, &json, value, &lossy, false);
     JS_FreeValue(ctx, value);
     /* getters may have written output, and begun or lost something that ends before the run does */
@@ -228,22 +234,23 @@ static enum cm_status finish_with_value(JSContext *ctx)
         cm_buf_free(&lossy);
         return status;
     }
-    status = CM_DONE;
     room = cm_shared.output_limit - cm_shared.output_used;
-    if (json.len + json.dropped > room) {
+    size_t bytes = json.len + json.dropped;
+    cm_object o = cm_object_open(&result);
+    if (bytes > room) {
         status = CM_FAILED;
-        cm_buf_puts(&result, "{\"kind\":\"value_too_large\",\"bytes\":");
-        cm_buf_put_uint(&result, (uint32_t)(json.len + json.dropped));
-        cm_buf_puts(&result, ",\"head\":");
-        cm_buf_put_json_string(&result, json.data, cm_clip(json.data, json.len, HEAD), NULL);
-        cm_buf_putc(&result, '}');
+        cm_object_word(&o, "kind", "value_too_large");
+        cm_object_uint(&o, "bytes", (uint32_t)bytes);
+        cm_object_text(&o, "head", json.data, cm_clip(json.data, json.len, HEAD));
     } else {
-        cm_buf_puts(&result, "{\"value\":");
-        cm_buf_put(&result, json.data, json.len);
-        cm_buf_puts(&result, ",\"lossy\":[");
+        status = CM_DONE;
+        cm_object_json(&o, "value", json.data, json.len);
+        cm_object_key(&o, "lossy");
+        cm_buf_putc(&result, '[');
         cm_buf_put(&result, lossy.data, lossy.len);
-        cm_buf_puts(&result, "]}");
+        cm_buf_putc(&result, ']');
     }
+    cm_object_close(&o);
     cm_buf_free(&json);
     cm_buf_free(&lossy);
     publish_result();

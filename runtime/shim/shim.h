@@ -1,6 +1,7 @@
 /* What the parts of the shim share. One guest per wasm instance, so state is static.
-   Ownership words in comments: "owned" must be freed by the receiver, "borrowed" must not,
-   "copied" means the callee keeps its own copy. */
+   Ownership words in comments: what is "owned" the receiver frees, what is "borrowed" it does not;
+   of what is "copied" the callee keeps its own copy. An argument of type JSValue is taken over by the
+   callee, one of type JSValueConst is borrowed; a JSValue that is returned is owned. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,12 +18,12 @@
 
 /* ---- imports: all that the outside offers ---------------------------------------------- */
 
-/* milliseconds: clock 0 is wall time since 1970, clock 1 is monotonic */
+/* returns milliseconds: clock 0 is wall time since 1970, clock 1 is monotonic */
 CM_IMPORT(now) double cm_import_now(int32_t clock);
 /* fills borrowed memory with host entropy */
 CM_IMPORT(random) void cm_import_random(void *ptr, uint32_t len);
-/* asks the run descriptor; returns the byte length of the JSON answer or -1 for none.
-   The answer stays with the host until cm_import_lookup_read copies it. */
+/* asks the run descriptor with a borrowed key; returns the byte length of the JSON answer or -1 for none.
+   The host owns the answer, which cm_import_lookup_read copies to ptr. */
 CM_IMPORT(lookup) int32_t cm_import_lookup(int32_t kind, const char *key, uint32_t key_len);
 CM_IMPORT(lookup_read) void cm_import_lookup_read(void *ptr);
 
@@ -31,8 +32,14 @@ CM_IMPORT(lookup_read) void cm_import_lookup_read(void *ptr);
 enum cm_status { CM_IDLE = 0, CM_DONE = 1, CM_FAILED = 2, CM_INTERRUPTED = 3 };
 
 /* why the guest was stopped for good; set just before a trap, so that no program can catch it */
-enum cm_stop { CM_STOP_NONE = 0, CM_STOP_MEMORY = 1, CM_STOP_OUTPUT = 2, CM_STOP_CALLS = 3, CM_STOP_ABORT = 4,
-               CM_STOP_MESSAGES = 6 /* 5 is the host's: native stack exhausted */ };
+enum cm_stop {
+    CM_STOP_NONE = 0,
+    CM_STOP_MEMORY = 1,
+    CM_STOP_OUTPUT = 2,
+    CM_STOP_CALLS = 3,
+    CM_STOP_ABORT = 4,
+    CM_STOP_MESSAGES = 6, /* 5 is the host's: native stack exhausted */
+};
 
 enum cm_lookup {
     CM_LOOKUP_ALL_TOOLS = 0,  /* key unused      -> array of entries */
@@ -52,9 +59,10 @@ enum cm_settle { CM_FULFILL = 0, CM_REJECT = 1 };
 #define CM_MAX_MESSAGES 20000            /* sent at once: until the guest goes idle */
 #define CM_MAX_MESSAGE_BYTES (48u << 20) /* of them together */
 #define CM_MAX_OUTPUT_ITEMS 20000        /* of one result; fewer where the output limit has fewer bytes */
-#define CM_MAX_DEPTH 200      /* nesting of a value that crosses */
-#define CM_MAX_LOSSY 100      /* lossy conversions listed for one value */
-#define CM_MAX_PATH 300       /* bytes of a path among them */
+#define CM_MAX_DEPTH 200                 /* nesting of a value that crosses */
+#define CM_MAX_LOSSY 100                 /* lossy conversions listed for one value */
+#define CM_MAX_PATH 300                  /* bytes of a path among them */
+#define CM_MAX_REASON 1000               /* bytes of the text given to yield_control */
 #define CM_PAGE 4096
 
 typedef uintptr_t cm_address; /* 32 bits in the guest */
@@ -62,49 +70,67 @@ typedef uintptr_t cm_address; /* 32 bits in the guest */
 /* The block both sides read and write; every field is 32 bits in the guest. Its address is cm_block(). */
 typedef struct {
     /* written by the guest */
-    uint32_t stop;         /* enum cm_stop */
-    cm_address out_ptr;      /* messages: JSON objects separated by commas */
+    uint32_t stop;      /* enum cm_stop */
+    cm_address out_ptr; /* messages: JSON objects separated by commas */
     uint32_t out_len;
-    cm_address result_ptr;   /* the JSON of the value or of the failure */
+    cm_address result_ptr; /* the JSON of the value or of the failure */
     uint32_t result_len;
     uint32_t pending_calls;
     uint32_t pending_timers;
     uint32_t pending_yields;
-    uint32_t returned;     /* the program has returned, calls it never awaited are pending */
-    uint32_t heap_used;    /* bytes of pages in use, the booted image not counted */
-    cm_address scratch_ptr;  /* memory that holds no state: patches go through it */
+    uint32_t returned;      /* the program has returned, calls it never awaited are pending */
+    uint32_t heap_used;     /* bytes of pages in use, the booted image not counted */
+    cm_address scratch_ptr; /* memory that holds no state: patches go through it */
     uint32_t scratch_len;
-    uint32_t patch_len;    /* bytes of the captured patch, at the start of the scratch memory */
-    cm_address extents_ptr;  /* captured heap beyond the image: pairs of addresses [start, end) */
-    uint32_t extents_len;  /* number of pairs */
+    uint32_t patch_len;     /* bytes of the captured patch, at the start of the scratch memory */
+    cm_address extents_ptr; /* captured heap beyond the image: pairs of addresses [start, end) */
+    uint32_t extents_len;   /* number of pairs */
     /* written by the host */
     uint32_t interrupt;    /* not zero: stop at the next poll */
     uint32_t memory_limit; /* bytes of heap above the booted image */
     uint32_t output_limit; /* bytes of output and value of one leg */
     uint32_t output_used;  /* the host sets these two to 0 when a leg starts */
     uint32_t output_items;
-    uint32_t call_limit;   /* nested calls in flight */
+    uint32_t call_limit;    /* nested calls in flight */
     uint32_t message_limit; /* bytes of one call's arguments */
 } cm_block_t;
 
 extern cm_block_t cm_shared;
 extern JSContext *cm_ctx;
 
-/* ---- alloc.c: pages, the only allocator of the guest --------------------------------------- */
+/* ---- abi.c: exports; runtime/README.md says who owns what ----------------------------------- */
 
-void cm_alloc_seal(void);            /* boot is over: what is in use now does not count */
-uint32_t cm_alloc_used(void);        /* bytes of pages in use since then */
-void cm_alloc_each_range(void (*visit)(char *start, char *end));
-bool cm_alloc_in_heap(const char *p);
-char *cm_alloc_reserve(size_t n);
-void cm_alloc_zero_free(void);
+cm_block_t *cm_block(void);
+int32_t cm_boot(void);
+int32_t cm_prelude(const char *text, uint32_t len, const char *name);
+void cm_seal(void);
+char *cm_inbox(uint32_t len);
+int32_t cm_start(const char *text, uint32_t len, uint32_t flags, uint64_t seed);
+int32_t cm_deliver(const char *settlements, uint32_t len);
+void cm_capture(void);
+int32_t cm_restore(uint32_t patch_len, uint64_t seed);
 
 /* ends the guest; does not return */
 _Noreturn void cm_stop(enum cm_stop why);
 
+/* ---- alloc.c: pages, the only allocator of the guest --------------------------------------- */
+
+void cm_alloc_seal(void);     /* boot is over: what is in use now does not count */
+uint32_t cm_alloc_used(void); /* bytes of pages in use since then */
+void cm_alloc_each_range(void (*visit)(char *start, char *end));
+bool cm_alloc_in_heap(const char *p);
+char *cm_alloc_reserve(size_t n); /* borrowed for good */
+void cm_alloc_zero_free(void);
+
+/* ---- capture.c: what a program changed ---------------------------------------------------------- */
+
+void cm_capture_seal(void);
+void cm_capture_diff(void);
+bool cm_capture_apply(uint32_t len);
+
 /* ---- engine.c: what needs QuickJS's internals ----------------------------------------------- */
 
-JSRuntime *cm_engine_runtime(void);
+JSRuntime *cm_engine_runtime(void); /* owned */
 JSValue cm_engine_compile(JSContext *ctx, const char *text, size_t len, const char *filename);
 void cm_engine_make_immortal(JSRuntime *rt);
 void cm_engine_hide_source(JSContext *ctx);
@@ -116,27 +142,28 @@ JSValue cm_engine_error_stack(JSContext *ctx, JSValueConst error);
 void cm_engine_set_error_stack(JSContext *ctx, JSValueConst error, const char *stack);
 bool cm_engine_call_site(JSContext *ctx, int *line, int *column);
 int cm_engine_collection(JSContext *ctx, JSValueConst v, JSValue **items, uint32_t *count);
-const char *cm_engine_class_label(JSContext *ctx, JSValueConst v, uint32_t *bytes);
+const char *cm_engine_class_label(JSValueConst v, uint32_t *bytes);
 bool cm_engine_is_instance(JSContext *ctx, JSValueConst v);
-JSValue cm_engine_boxed_value(JSContext *ctx, JSValueConst v);
+JSValue cm_engine_boxed_value(JSValueConst v);
 JSValue cm_engine_date_text(JSContext *ctx, JSValueConst date);
 bool cm_engine_is_error(JSValueConst v);
 int cm_engine_is_array(JSContext *ctx, JSValueConst v);
 bool cm_engine_view(JSValueConst v, uint8_t **data, size_t *len);
 bool cm_engine_view_is_immutable(JSValueConst v);
 
-/* ---- capture.c: what a program changed ---------------------------------------------------------- */
+/* ---- math.c: what build/changes.py calls instead of the C library ----------------------------- */
 
-void cm_capture_seal(void);
-void cm_capture_diff(void);
-bool cm_capture_apply(uint32_t len);
+double cm_math_exp(double x);
+double cm_math_log2(double x);
+double cm_math_log10(double x);
 
-/* ---- buf.c: bytes -------------------------------------------------------------------------------- */
+/* ---- buf.c: bytes, and JSON pieced together from them ---------------------------------------- */
 
+/* Growing bytes. All put functions copy what they are given. A buffer that is all zero is empty. */
 typedef struct {
-    char *data;      /* owned; malloc */
+    char *data; /* owned; malloc */
     size_t len, cap;
-    size_t most;     /* not zero: keeps no more bytes than this and counts the rest */
+    size_t most; /* not zero: keeps no more bytes than this and counts the rest */
     size_t dropped;
 } cm_buf;
 
@@ -146,8 +173,24 @@ void cm_buf_putc(cm_buf *b, char c);
 void cm_buf_put_json_string(cm_buf *b, const char *utf8, size_t len, bool *replaced);
 void cm_buf_put_uint(cm_buf *b, uint32_t v);
 void cm_buf_free(cm_buf *b);
-/* how much of len bytes of UTF-8 to keep: at most max, never half a character */
+/* returns how much of len borrowed bytes of UTF-8 to keep: at most max, never half a character */
 size_t cm_clip(const char *utf8, size_t len, size_t max);
+
+/* One JSON object, written member by member to the end of a borrowed buffer. Keys, texts and JSON are
+   copied. Whoever opened an object closes it; the buffer stays with its owner. */
+typedef struct {
+    cm_buf *out;
+    bool has_member;
+} cm_object;
+
+cm_object cm_object_open(cm_buf *out);
+void cm_object_key(cm_object *o, const char *key); /* the caller writes the value next */
+void cm_object_word(cm_object *o, const char *key, const char *text);
+void cm_object_text(cm_object *o, const char *key, const char *utf8, size_t len);
+void cm_object_uint(cm_object *o, const char *key, uint32_t v);
+void cm_object_bool(cm_object *o, const char *key, bool v);
+void cm_object_json(cm_object *o, const char *key, const char *json, size_t len);
+void cm_object_close(cm_object *o);
 
 /* ---- json.c: values to JSON by the rules of the contract ------------------------------------ */
 
@@ -157,26 +200,38 @@ enum cm_json { CM_JSON_OK = 0, CM_JSON_TOO_DEEP = 1, CM_JSON_INTERRUPTED = 2 };
    JSON array. With `strict` too deep a value is an error, without it becomes a lossy string. */
 enum cm_json cm_json_write(JSContext *ctx, cm_buf *out, JSValueConst v, cm_buf *lossy, bool strict);
 int cm_json_init(JSContext *ctx);
-/* once the prelude has run: what it left for this part in the borrowed object that its files share */
+/* takes what the prelude left for this part in the borrowed object that its files share */
 void cm_json_take(JSContext *ctx, JSValueConst internal);
 
-/* ---- bridge.c: calls out, settlements in, output --------------------------------------------- */
+/* ---- outbox.c: messages on their way to the host --------------------------------------------- */
 
-int cm_bridge_init(JSContext *ctx);
-void cm_bridge_clear_outbox(void);
-/* one outgoing call; returns an owned promise */
-JSValue cm_bridge_call(JSContext *ctx, const char *method, const char *target, size_t target_len,
-                       int argc, JSValueConst *argv);
+/* posts the complete message in the buffer, which is taken over and empty afterwards */
+void cm_outbox_post(cm_buf *message);
+void cm_outbox_clear(void);
+/* posts an item of output, whose weight counts against the output cap; the texts are borrowed JSON */
+void cm_outbox_output(const char *type, const char *json, size_t len, size_t weight, const char *level);
+
+/* ---- bridge.c: calls out, settlements in ------------------------------------------------------ */
+
+/* makes one outgoing call with borrowed texts; returns an owned promise */
+JSValue cm_bridge_call(JSContext *ctx, const char *method, const char *target, size_t target_len, int argc,
+                       JSValueConst *argv);
 JSValue cm_bridge_yield(JSContext *ctx, JSValueConst reason);
 JSValue cm_bridge_timer(JSContext *ctx, JSValueConst callback, double ms, int argc, JSValueConst *argv);
 void cm_bridge_clear_timer(JSContext *ctx, uint32_t id);
-/* counts against the output cap, in bytes and in items; the texts are borrowed JSON */
-void cm_bridge_output(JSContext *ctx, const char *type, const char *json, size_t len, size_t weight, const char *level);
 int cm_bridge_settle(JSContext *ctx, uint32_t id, enum cm_settle how, const char *json, size_t len);
-void cm_bridge_close(JSContext *ctx);   /* no call may be made any more */
-bool cm_bridge_is_tool_error(JSContext *ctx, JSValueConst v);
-/* an owned value from the run descriptor, JS_UNDEFINED where there is none */
+void cm_bridge_close(void); /* no call may be made any more */
+/* returns an owned value from the run descriptor, JS_UNDEFINED where there is none */
 JSValue cm_bridge_lookup(JSContext *ctx, enum cm_lookup kind, const char *key, size_t len);
+/* returns a value as it is, and in place of an exception an owned promise rejected with it */
+JSValue cm_rejected(JSContext *ctx, JSValue v);
+
+/* ---- tool_error.c: errors that calls caused ---------------------------------------------------- */
+
+int cm_tool_error_init(JSContext *ctx);
+/* makes an owned Error from the borrowed fields of a rejection; line 0: the place of the call is unknown */
+JSValue cm_tool_error_new(JSContext *ctx, JSValueConst info, uint32_t id, int line, int column);
+bool cm_tool_error_is(JSContext *ctx, JSValueConst v);
 
 /* ---- program.c: the life of one program ------------------------------------------------------- */
 
@@ -188,9 +243,12 @@ void cm_program_uncaught(JSContext *ctx); /* takes the pending exception as the 
 /* ---- api.c, views.c, web.c: what programs see --------------------------------------------------- */
 
 int cm_api_init(JSContext *ctx);
+int cm_api_define_tools(JSContext *ctx, JSValueConst tools);
 int cm_views_init(JSContext *ctx);
 int cm_views_start(JSContext *ctx);
 int cm_web_init(JSContext *ctx);
-const char *cm_web_label(JSValueConst v); /* a name for what has no JSON form, or NULL */
+void cm_web_clock_start(void);
+void cm_web_clock_pause(void);
+const char *cm_web_label(JSValueConst v); /* borrowed: a name for what has no JSON form, or NULL */
 int cm_define_locked(JSContext *ctx, JSValueConst obj, const char *name, JSValue v);
 int cm_freeze_deep(JSContext *ctx, JSValueConst v);

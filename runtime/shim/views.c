@@ -7,8 +7,6 @@
 #include <string.h>
 #include "shim.h"
 
-int cm_api_define_tools(JSContext *ctx, JSValueConst tools);
-
 static JSClassID view_class;
 /* caches of what was looked up, each a null-prototype object of locked properties */
 static JSValue tools_seen, servers_seen;
@@ -40,21 +38,13 @@ static JSValue new_leaf(JSContext *ctx, const char *method, JSValueConst target,
     return f;
 }
 
+/* Takes over v and returns an owned promise: fulfilled with it, or rejected with the pending exception. */
 static JSValue settled(JSContext *ctx, JSValue v)
 {
+    if (JS_IsException(v))
+        return cm_rejected(ctx, v);
     JSValue promise = JS_NewSettledPromise(ctx, false, v);
     JS_FreeValue(ctx, v);
-    return promise;
-}
-
-static JSValue rejected(JSContext *ctx, JSValue exception)
-{
-    (void)exception;
-    JSValue error = JS_GetException(ctx);
-    if (JS_IsUncatchableError(error))
-        return JS_Throw(ctx, error);
-    JSValue promise = JS_NewSettledPromise(ctx, true, error);
-    JS_FreeValue(ctx, error);
     return promise;
 }
 
@@ -68,15 +58,15 @@ static JSValue api_leaf(JSContext *ctx, JSValueConst self, int argc, JSValueCons
         cm_buf_putc(&key, ',');
         if (cm_json_write(ctx, &key, argv[i], NULL, true) != CM_JSON_OK) {
             cm_buf_free(&key);
-            return rejected(ctx, JS_ThrowRangeError(ctx, "$api takes a tool name and { schema }"));
+            return cm_rejected(ctx, JS_ThrowRangeError(ctx, "$api takes a tool name and { schema }"));
         }
     }
     cm_buf_putc(&key, ']');
     JSValue v = cm_bridge_lookup(ctx, CM_LOOKUP_API, key.data, key.len);
     cm_buf_free(&key);
     if (JS_IsUndefined(v))
-        return rejected(ctx, JS_ThrowTypeError(ctx, "$api knows no such tool; call it without arguments to see all"));
-    return JS_IsException(v) ? rejected(ctx, v) : settled(ctx, v);
+        v = JS_ThrowTypeError(ctx, "$api knows no such tool; call it without arguments to see all");
+    return settled(ctx, v);
 }
 
 static JSValue new_api_leaf(JSContext *ctx, JSValueConst server)
@@ -277,8 +267,9 @@ static bool has_dot_segment(const char *path, size_t len)
 
 static JSValue api_file(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int kind)
 {
+    const char *name = kind == CM_LOOKUP_API_READ ? "read" : "list";
     if ((argc && !JS_IsUndefined(argv[0]) && !JS_IsString(argv[0])) || (kind == CM_LOOKUP_API_READ && !argc))
-        return rejected(ctx, JS_ThrowTypeError(ctx, "API.%s takes a path, a string", kind == CM_LOOKUP_API_READ ? "read" : "list"));
+        return cm_rejected(ctx, JS_ThrowTypeError(ctx, "API.%s takes a path, a string", name));
     size_t len = 0;
     const char *path = argc && JS_IsString(argv[0]) ? JS_ToCStringLen(ctx, &len, argv[0]) : NULL;
     JSValue v;
@@ -293,7 +284,7 @@ static JSValue api_file(JSContext *ctx, JSValueConst self, int argc, JSValueCons
     if (JS_IsUndefined(v))
         v = JS_ThrowTypeError(ctx, "there is no API file \"%.200s\"; API.list() names them", path ? path : "");
     JS_FreeCString(ctx, path);
-    return JS_IsException(v) ? rejected(ctx, v) : settled(ctx, v);
+    return settled(ctx, v);
 }
 
 static JSValue get_all_tools(JSContext *ctx, JSValueConst self)
@@ -312,7 +303,8 @@ static JSValue get_all_tools(JSContext *ctx, JSValueConst self)
 
 static JSValue get_namespaces(JSContext *ctx, JSValueConst self) { return JS_DupValue(ctx, namespaces); }
 
-static void define_getter(JSContext *ctx, JSValueConst global, const char *name, JSValue (*get)(JSContext *, JSValueConst))
+static void define_getter(JSContext *ctx, JSValueConst global, const char *name,
+                          JSValue (*get)(JSContext *, JSValueConst))
 {
     JSAtom atom = JS_NewAtom(ctx, name);
     JSCFunctionType ft = {.getter = get};
@@ -322,10 +314,7 @@ static void define_getter(JSContext *ctx, JSValueConst global, const char *name,
     JS_FreeAtom(ctx, atom);
 }
 
-static JSValue new_view(JSContext *ctx)
-{
-    return JS_NewObjectProtoClass(ctx, JS_NULL, view_class);
-}
+static JSValue new_view(JSContext *ctx) { return JS_NewObjectProtoClass(ctx, JS_NULL, view_class); }
 
 int cm_views_init(JSContext *ctx)
 {
@@ -349,8 +338,9 @@ int cm_views_init(JSContext *ctx)
     cm_define_locked(ctx, global, "MCP", mcp_view);
 
     JSValue api = JS_NewObjectProto(ctx, JS_NULL);
-    cm_define_locked(ctx, api, "list", JS_NewCFunctionMagic(ctx, api_file, "list", 0, JS_CFUNC_generic_magic, CM_LOOKUP_API_LIST));
-    cm_define_locked(ctx, api, "read", JS_NewCFunctionMagic(ctx, api_file, "read", 1, JS_CFUNC_generic_magic, CM_LOOKUP_API_READ));
+    JSCFunctionEnum kind = JS_CFUNC_generic_magic;
+    cm_define_locked(ctx, api, "list", JS_NewCFunctionMagic(ctx, api_file, "list", 0, kind, CM_LOOKUP_API_LIST));
+    cm_define_locked(ctx, api, "read", JS_NewCFunctionMagic(ctx, api_file, "read", 1, kind, CM_LOOKUP_API_READ));
     cm_freeze_deep(ctx, api);
     cm_define_locked(ctx, global, "API", api);
 
@@ -375,7 +365,8 @@ int cm_views_start(JSContext *ctx)
     uint32_t count;
     JS_GetOwnPropertyNames(ctx, &names, &count, namespaces, JS_GPN_STRING_MASK);
     for (uint32_t i = 0; i < count; i++)
-        JS_DefinePropertyValue(ctx, global, names[i].atom, JS_GetProperty(ctx, namespaces, names[i].atom), JS_PROP_ENUMERABLE);
+        JS_DefinePropertyValue(ctx, global, names[i].atom, JS_GetProperty(ctx, namespaces, names[i].atom),
+                               JS_PROP_ENUMERABLE);
     JS_FreePropertyEnum(ctx, names, count);
     JS_FreeValue(ctx, global);
     JS_FreeValue(ctx, trees);

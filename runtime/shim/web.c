@@ -143,7 +143,8 @@ static JSValue decoder_new(JSContext *ctx, JSValueConst new_target, int argc, JS
         const char *label = JS_ToCString(ctx, argv[0]);
         if (!label)
             return JS_EXCEPTION;
-        bool known = !strcmp(label, "utf-8") || !strcmp(label, "utf8") || !strcmp(label, "UTF-8") || !strcmp(label, "UTF8");
+        bool known =
+            !strcmp(label, "utf-8") || !strcmp(label, "utf8") || !strcmp(label, "UTF-8") || !strcmp(label, "UTF8");
         if (!known)
             JS_ThrowRangeError(ctx, "TextDecoder knows only utf-8, not \"%.40s\"", label);
         JS_FreeCString(ctx, label);
@@ -172,10 +173,14 @@ static int character(const uint8_t *p, size_t left, size_t *bad)
     *bad = 1;
     if (need == 0)
         return 0;
-    if (c == 0xE0) low = 0xA0;
-    if (c == 0xED) high = 0x9F;
-    if (c == 0xF0) low = 0x90;
-    if (c == 0xF4) high = 0x8F;
+    if (c == 0xE0)
+        low = 0xA0;
+    if (c == 0xED)
+        high = 0x9F;
+    if (c == 0xF0)
+        low = 0x90;
+    if (c == 0xF4)
+        high = 0x8F;
     for (int i = 1; i < need; i++) {
         if ((size_t)i >= left)
             return -1;
@@ -272,8 +277,8 @@ static JSValue random_uuid(JSContext *ctx, JSValueConst self, int argc, JSValueC
     cm_import_random(b, sizeof b);
     b[6] = (b[6] & 0x0F) | 0x40;
     b[8] = (b[8] & 0x3F) | 0x80;
-    snprintf(text, sizeof text, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2],
-             b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+    snprintf(text, sizeof text, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
+             b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
     return JS_NewString(ctx, text);
 }
 
@@ -341,7 +346,8 @@ static void define_class(JSContext *ctx, JSValueConst global, const char *name, 
     JS_DefinePropertyValueStr(ctx, global, name, f, WEB_PROP);
 }
 
-static void define_object(JSContext *ctx, JSValueConst global, const char *name, const JSCFunctionListEntry *entries, int count)
+static void define_object(JSContext *ctx, JSValueConst global, const char *name, const JSCFunctionListEntry *entries,
+                          int count)
 {
     JSValue obj = JS_NewObject(ctx);
     JS_SetPropertyFunctionList(ctx, obj, entries, count);
@@ -359,8 +365,10 @@ int cm_web_init(JSContext *ctx)
     static JSClassDef encoder_def = {.class_name = "TextEncoder"};
     static JSClassDef decoder_def = {.class_name = "TextDecoder", .finalizer = decoder_free};
     JSValue global = JS_GetGlobalObject(ctx);
-    define_class(ctx, global, "TextEncoder", &encoder_class, &encoder_def, encoder_new, encoder_proto, COUNT(encoder_proto));
-    define_class(ctx, global, "TextDecoder", &decoder_class, &decoder_def, decoder_new, decoder_proto, COUNT(decoder_proto));
+    define_class(ctx, global, "TextEncoder", &encoder_class, &encoder_def, encoder_new, encoder_proto,
+                 COUNT(encoder_proto));
+    define_class(ctx, global, "TextDecoder", &decoder_class, &decoder_def, decoder_new, decoder_proto,
+                 COUNT(decoder_proto));
     define_object(ctx, global, "crypto", crypto_methods, COUNT(crypto_methods));
     define_object(ctx, global, "performance", performance_methods, COUNT(performance_methods));
     JS_FreeValue(ctx, global);

@@ -143,6 +143,7 @@ ROWS = {
     "an endless loop": Row("timeout", "guest", executing(BEFORE + "for (;;);", timeoutMs=100), ("before",)),
     "an endless loop after a call": Row("timeout", "guest", executing(BEFORE + "await tools.echo({}); text('between'); for (;;);", timeoutMs=300), ("before", "between")),
     "an endless native loop": Row("timeout", "guest", executing(BEFORE + "Array.prototype.reverse.call({ length: 2 ** 40 })", timeoutMs=100), ("before",)),
+    "a long native loop that never polls": Row("timeout", "guest", executing("const n = (1n << 1000000n) - 1n; " + BEFORE + "n.toString(7)", timeoutMs=100), ("before",)),
     "too much memory": Row("memory_limit_exceeded", "guest", executing(BEFORE + "const all = []; try { for (;;) all.push(new Array(1000).fill(all.length)) } catch { return 'caught' }", memoryLimitBytes=4 << 20), ("before",)),
     "a restored program too large": Row("memory_limit_exceeded", "guest", under_a_smaller_heap),
     "too much output": Row("output_limit_exceeded", "guest", executing(BEFORE + "for (;;) text('x'.repeat(600))", maxOutputBytes=1024), ("before", "x" * 600)),

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
 import pytest
 
+from codemode.runs.in_flight import Work
 from tests.harness.engine import Desk, engine, failure_of, statuses, texts, value_of, waiting
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
@@ -179,6 +181,34 @@ async def test_yield_suspends_at_once_whatever_else_is_running() -> None:
         assert [call.method for call in result.pending_tool_calls] == ["call", "yield"]
         desk.answer("a")
         assert value_of(await made.wait(result.run_id)) == 1
+
+
+@pytest.mark.parametrize(
+    ("argument", "reason"),
+    [
+        ("'the rest costs money'", "the rest costs money"),
+        ("'é'.repeat(5000)", "é" * 500),
+        ("", None),
+        ("''", None),
+        ("{ toString: () => 'not a string' }", None),
+    ],
+)
+async def test_the_text_given_to_yield_control_is_in_its_pending_call_and_in_no_other(
+    argument: str, reason: str | None
+) -> None:
+    async with engine(Desk().tools) as made:
+        result = waiting(await made.exec(f"tools.hold({{ name: 'a' }}); await yield_control({argument})"))
+        assert [(call.method, call.reason) for call in result.pending_tool_calls] == [
+            ("call", None),
+            ("yield", reason),
+        ]
+
+
+def test_the_reason_of_a_yield_is_part_of_the_stored_state_and_old_states_have_none() -> None:
+    work = Work(7, "yield", 1, reason="why")
+    encode, decoder = msgspec.msgpack.encode, msgspec.msgpack.Decoder(Work)
+    assert decoder.decode(encode(work)) == work
+    assert decoder.decode(encode({"id": 7, "method": "yield", "since_ms": 1})).reason == ""
 
 
 @pytest.mark.parametrize(

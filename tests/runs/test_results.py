@@ -56,7 +56,7 @@ async def test_a_waiting_result_is_the_contract_s_json() -> None:
             {"id": "1", "method": "timer"},
             {"id": "2", "method": "call", "tool": "openclaw:core:hold"},
             {"id": "3", "method": "call", "tool": "openclaw:core:pay"},
-            {"id": "4", "method": "yield"},
+            {"id": "4", "method": "yield", "reason": "why"},
         ]
         assert decode_result(result.to_json()).to_dict() == result.to_dict()
 

@@ -10,7 +10,7 @@ from codemode_runtime import worker
 from codemode_runtime.delta import PAGE
 from codemode_runtime.guest import Guest
 from codemode_runtime.image import load
-from codemode_runtime.shapes import MAX_OUTPUT_ITEMS, Limits, Lookup, Stop
+from codemode_runtime.shapes import MAX_OUTPUT_ITEMS, MAX_REASON, Limits, Lookup, Stop
 from codemode_runtime.wire import Idle
 
 from tests.harness.guests import load_image, load_machine, new_guest
@@ -73,6 +73,12 @@ def test_a_guest_may_send_as_many_items_of_output_as_the_host_takes() -> None:
     count = re.search(r"#define CM_MAX_OUTPUT_ITEMS (\d+)", HEADER)
     assert count
     assert int(count[1]) == MAX_OUTPUT_ITEMS
+
+
+def test_the_guest_clips_a_reason_to_yield_where_the_host_would_refuse_it() -> None:
+    size = re.search(r"#define CM_MAX_REASON (\d+)", HEADER)
+    assert size
+    assert int(size[1]) == MAX_REASON
 
 
 def test_statuses_and_settlements_are_those_of_the_header() -> None:

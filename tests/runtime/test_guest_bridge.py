@@ -159,6 +159,22 @@ def test_no_text_can_break_out_of_its_message(text: str) -> None:
     assert (ran.messages[4]["target"], ran.messages[4]["args"]) == (text, [{text: [text]}])
 
 
+@pytest.mark.parametrize(
+    ("reason", "sent"),
+    [
+        ("'x'.repeat(1000)", "x" * 1000),
+        ("'x'.repeat(1001)", "x" * 1000),
+        ("'x' + 'é'.repeat(1000)", "x" + "é" * 499),  # two bytes each: the last one would be cut in two
+        ("'xx' + '😀'.repeat(1000)", "xx" + "😀" * 249),  # four bytes, and two units of a JavaScript string
+        ("'\\ud83d'.repeat(1000)", "\ufffd" * 333),  # half a character, as programs can make them
+        ("'\"'.repeat(1001)", '"' * 1000),
+    ],
+)
+def test_a_reason_to_yield_over_1000_bytes_is_clipped_between_characters(reason: str, sent: str) -> None:
+    ran = run(f"await yield_control({reason})")
+    assert ran.sent("yield") == [{"type": "yield", "id": 1, "reason": sent}]
+
+
 def test_the_brand_of_a_tool_error_is_invisible_and_cannot_be_copied() -> None:
     program = """const e = await tools.call("fail").catch((e) => e);
       const copy = Object.assign(new Error(e.message), e); Object.defineProperties(copy, Object.getOwnPropertyDescriptors(e));
