@@ -46,6 +46,8 @@ GUARANTEES: dict[str, str] = {
     "wrong-scope-fails": "Outside its scope, or with a field of it missing, a run does not exist.",
     "expired-runs-fail": "An expired run says so in its own scope and is unknown in any other.",
     "ledger-in-every-result": "However a run ends, its result lists what it has done.",
+    "model-form-is-bounded": "A model is shown at most maxOutputBytes + 8 KiB of any result.",
+    "failed-runs-tell-what-they-did": "A failed result notes the calls made: names, counts, status.",
     "aborted-runs-fail": "An aborted run says so in its own scope and is unknown in any other.",
     "ends-leave-nothing": "Timeout, abort, expiry and close leave no process, task, thread or tool.",
     "all-tools-and-no-more": "Programs see the effective tools; denied ones cannot be called by guess.",

@@ -120,6 +120,7 @@ def test_a_value_over_the_cap_is_shown_as_the_beginning_and_the_end_of_its_json(
     assert shown["notes"] == ["The value was clipped: its JSON has 4,003 bytes."]
 
 
+@pytest.mark.guarantee("model-form-is-bounded")
 async def test_the_bound_follows_the_configured_cap() -> None:
     program = "for (let n = 0; n < 1000; n += 1) text(''); return 'v'.repeat(SIZE)"
     sizes: list[int] = []
@@ -191,6 +192,7 @@ results = st.one_of(
 )
 
 
+@pytest.mark.guarantee("model-form-is-bounded")
 @settings(max_examples=60, deadline=None)
 @given(results)
 def test_no_result_shows_a_model_more_than_its_cap_and_eight_kib(result: CodeModeResult) -> None:

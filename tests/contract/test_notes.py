@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec import Raw
 
 from codemode.contract.clipping import json_bytes, listed
@@ -91,6 +92,7 @@ def test_the_envelope_has_the_notes_beside_the_telemetry() -> None:
     assert made["data"] == {"output": []}
 
 
+@pytest.mark.guarantee("failed-runs-tell-what-they-did")
 async def test_an_engine_notes_what_a_failed_program_had_done_also_after_a_suspension() -> None:
     async with engine() as made:
         code = "await tools.echo({}); await yield_control(); await tools.fail({}).catch(() => 1); throw 1"
