@@ -47,7 +47,7 @@ class Label(msgspec.Struct, frozen=True):
 def require_text(field: str | None, missing: Reason) -> None:
     """Refuse a text that is absent, blank, over the limit or not encodable."""
     # Callers pass on what a host gave them, so None can arrive in spite of the annotation.
-    if field is None or not field.strip():
+    if field is None or not field.strip() or not is_text(field):
         raise EnvelopeRefused(missing)
     if len(field.encode()) > FIELD_BYTES_MAX:
         raise EnvelopeRefused("too_large")

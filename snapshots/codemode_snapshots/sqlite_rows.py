@@ -91,18 +91,6 @@ def scope_values(scope: RunScope) -> tuple[str, str, str, str]:
     return scope.agent, scope.session, scope.agent_run, scope.tool_call
 
 
-def is_bindable(text: object) -> bool:
-    """Ids come from a model: a lone surrogate, or a value that is not a text, is an unknown id and must not
-    become an error of SQLite, which would also take a number for the text of its digits."""
-    if not isinstance(text, str):
-        return False
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 @contextlib.contextmanager
 def _damaged(path: Path) -> Generator[None]:
     try:

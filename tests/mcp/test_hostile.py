@@ -161,13 +161,18 @@ async def test_a_server_that_cannot_be_reached_degrades_the_engine_and_no_more(
     server: dict[str, Any], reason: str
 ) -> None:
     async with engine((), mcp=servers(bad=server, good=hostile("calls"))) as made:
-        await until(lambda: made.health()["mcp"][0]["state"] == "failed")  # it is tried again and again
+        # it is tried again and again; on a busy machine an attempt may only hear that the connection is lost
+        await until(lambda: is_down(made.health()["mcp"][0], reason))
         health = made.health()
         found = value_of(await made.exec("return [Object.keys(MCP), (await MCP.good.ok()).content.length]"))
     assert found == [["$api", "good"], 1]
     assert health["status"] == "degraded"
     assert [one["state"] for one in health["mcp"]] == ["failed", "connected"]
     assert reason.lower() in health["mcp"][0]["reason"].lower()
+
+
+def is_down(server: dict[str, Any], reason: str) -> bool:
+    return server["state"] == "failed" and reason.lower() in server["reason"].lower()
 
 
 async def test_a_server_that_failed_at_first_is_tried_again(tmp_path: Path) -> None:
