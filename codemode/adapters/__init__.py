@@ -1,7 +1,7 @@
-"""Code mode in the frameworks people have: each module is one of them and imports that one only.
+"""Code mode in agent frameworks: each module serves one of them and imports that one only.
 
-`calling` is what they share: the tools of one prepared run, called by name with the JSON a model sent. The
-other way round, a framework's tools as ours, is codemode/tools/adapters.py.
+They share `calling`: the tools of one prepared run, called by name with the JSON that a model sent. The other
+way, from a framework's tools to ours, is codemode/tools/adapters.py.
 """
 
 from codemode.adapters.calling import ModelAnswer, ModelTools, prepare_tools

@@ -1,8 +1,8 @@
 """The tools of one prepared run, as a model calls them: by name, with JSON, and answered with text.
 
-In code mode they are exec and wait. With code mode off they are the run's tools as they are, and their calls
-go through the engine's executor, so that checks, hooks, approvals and limits hold there too. Whatever a model
-sends is answered; an exception is for a host's mistake.
+In code mode they are exec and wait. With code mode off they are the run's own tools, and their calls go
+through the engine's executor, so that checks, hooks, approvals and limits hold there too. A model gets an
+answer for anything it sends; exceptions are for mistakes of the host.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _encode = msgspec.json.encode
 
 
 class ModelAnswer(Struct, frozen=True):
-    """`value` is JSON; `text` is the same for a model: a string as it is, anything else written as JSON."""
+    """`value` is JSON; `text` is the same for a model: a string as it is, other values as JSON text."""
 
     value: Any
     is_error: bool = False
@@ -42,10 +42,10 @@ class ModelAnswer(Struct, frozen=True):
 
 
 class ModelTools:
-    """Of one run of an agent; made by `prepare_tools`."""
+    """The tools of one run of an agent; `prepare_tools` makes it."""
 
     def __init__(self, prepared: PreparedRun, context: CallContext | None = None) -> None:
-        """Raises ConfigError where two visible tools have one name: a model could not tell them apart."""
+        """Raises ConfigError if two visible tools share a name: a model could not tell them apart."""
         self.prepared = prepared
         self._context = context or CallContext()
         self._named: dict[str, Tool] = {}
@@ -57,7 +57,7 @@ class ModelTools:
 
     @property
     def visible(self) -> tuple[Tool, ...]:
-        """Name, description and parameters of everything the model is to see."""
+        """Name, description and parameters of each tool that the model sees."""
         return self.prepared.visible
 
     @property
@@ -66,15 +66,15 @@ class ModelTools:
         return self.prepared.active
 
     def guard(self, payload: Mapping[str, Any]) -> None:
-        """The last look at a request before it is sent. Raises PayloadRefused where code mode is on and the
-        request shows the model anything else than exec and wait."""
+        """Checks a request before the host sends it. Raises PayloadRefused if code mode is on and the request
+        shows the model anything but exec and wait."""
         if self.active:
             check_payload(payload)
 
     async def call(
         self, name: str, arguments: Mapping[str, Any] | str | None, call_id: str = ""
     ) -> ModelAnswer:
-        """`arguments` are an object, or the text of one as OpenAI has it. Cancelling it aborts the run."""
+        """Calls a tool. `arguments` may be JSON text, as OpenAI sends it. Cancelling aborts the run."""
         try:
             given = _read(arguments)
         except ValueError as problem:
@@ -109,7 +109,8 @@ class ModelTools:
 
 
 async def prepare_tools(engine: Engine, **options: Any) -> ModelTools:
-    """For one run of an agent; `options` are those of `Engine.prepare`: session or scope, tools, allow, …"""
+    """Prepares one run of an agent; takes the options of `Engine.prepare` (session, scope, tools, allow,
+    …)."""
     prepared = await engine.prepare(**options)
     given: CallContext = options.get("context") or CallContext()
     names = {name: options[name] for name in ("agent", "session", "agent_run") if name in options}
@@ -118,7 +119,7 @@ async def prepare_tools(engine: Engine, **options: Any) -> ModelTools:
 
 
 def _read(arguments: Mapping[str, Any] | str | None) -> dict[str, Any]:
-    """Raises ValueError. No arguments at all are an empty object, as some providers send it."""
+    """The arguments as an object. Some providers send an empty text for `{}`. Raises ValueError."""
     found: object = arguments
     if isinstance(arguments, str):
         found = msgspec.json.decode(arguments) if arguments.strip() else {}
@@ -138,7 +139,7 @@ def _of_call(tool: Tool, ended: CallResult) -> ModelAnswer:
         case CallFailed():
             return ModelAnswer(f"{ended.name}: {ended.message}", True)
         case NeedsApproval():
-            # Only a program can wait: here the engine's `approve` handler is the one who can say yes.
+            # Only a program can wait: here nothing but the engine's `approve` handler can approve.
             return ModelAnswer(f"{tool.name} needs an approval, and nobody is there to give it.", True)
         case _:
             return ModelAnswer(ended.value)

@@ -1,6 +1,7 @@
 """LangChain and LangGraph tools: `model.bind_tools(as_langchain(tools))`, or a list for an agent or ToolNode.
 
-Async only, as the engine is. A failed program is a ToolMessage with status "error" and the result as content.
+The tools are async only, like the engine. A failed program becomes a ToolMessage with status "error" and the
+result as content.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pydantic import PrivateAttr
 
 from codemode.adapters.calling import ModelTools
 
-# LangChain hands the id of a call to arun, but not on to what runs.
+# LangChain hands a call's id to arun, but arun does not hand it to the coroutine.
 _call_id: ContextVar[str] = ContextVar("codemode_langchain_call_id", default="")
 
 

@@ -1,6 +1,6 @@
 """Tools of the OpenAI Agents SDK: `Agent(name=…, tools=as_openai_agents(tools))`.
 
-The schemas are not strict: there every parameter would be required, and exec takes one of two.
+The schemas are not strict: a strict schema requires every parameter, and exec takes one of two.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A pydantic-ai toolset: `agent.run(prompt, toolsets=[CodeModeToolset(tools)])`.
 
-The model sees what `tools` shows. An agent's other toolsets are shown beside it, so give a code-mode agent
-this one only.
+The model sees the tools of `tools`, and beside them those of the agent's other toolsets: give a code-mode
+agent this toolset only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydantic_core import SchemaValidator, core_schema
 
 from codemode.adapters.calling import ModelTools
 
-# Arguments are checked once, by the engine, which answers with what is wrong instead of a retry.
+# Only the engine checks arguments: it answers with what is wrong instead of a retry.
 _ANYTHING = SchemaValidator(core_schema.any_schema())
 
 
@@ -51,5 +51,5 @@ class CodeModeToolset(AbstractToolset[Any]):
         ctx: RunContext[Any],
         tool: ToolsetTool[Any],  # noqa: ARG002
     ) -> Any:
-        """A failed program is a value too: its text says what to do, and is no reason to end the run."""
+        """Returns a failed program as a value too: its text says what to do, and the agent goes on."""
         return (await self._tools.call(name, tool_args, ctx.tool_call_id or "")).value

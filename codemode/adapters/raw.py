@@ -1,8 +1,8 @@
-"""Hosts that talk to a provider themselves: plain dicts as the HTTP interfaces have them, no SDK.
+"""For hosts that talk to a provider themselves: plain dicts as in the HTTP interfaces, no SDK.
 
 `answer_calls` turns a response's tool calls into the messages that answer them; `converse` is the whole loop
-around a `send` of the host, with the guard before each request. What differs between providers is in
-raw_shapes.py.
+around the host's `send`, with the guard before each request. raw_shapes.py has the differences between
+providers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CUT_OFF = "The response was cut off at its token limit, so this call was not ma
 
 
 class TurnLimit(Exception):
-    """The model still calls tools after all turns it was given. Runs it left suspended stay suspended."""
+    """The model still calls tools after `max_turns` turns. Its suspended runs stay suspended."""
 
     def __init__(self, turns: int, messages: list[Message]) -> None:
         self.messages = messages
@@ -33,24 +33,24 @@ class TurnLimit(Exception):
 
 
 class Conversation(Struct, frozen=True):
-    """`response` is the last one, which calls no tool; `messages` is the history with it at its end."""
+    """`response` is the last one and calls no tool; `messages` is the history up to and with it."""
 
     response: Mapping[str, Any]
     messages: list[Message]
 
 
 def declare(tools: ModelTools, provider: RawProvider) -> list[dict[str, Any]]:
-    """What belongs under `tools` in a request."""
+    """The value for `tools` in a request."""
     return render_tools(tools.visible, provider)
 
 
 async def answer_calls(
     tools: ModelTools, response: Mapping[str, Any], provider: RawProvider
 ) -> list[Message]:
-    """What to append to the history after the response itself; empty if it calls no tool.
+    """The messages to append to the history after the response; none if it calls no tool.
 
-    The calls of one response run at the same time. One that was cut off is answered, but not made.
-    Raises ValueError for a response that is not one of this provider.
+    The calls of one response run at the same time. A call that was cut off is answered, but not made.
+    Raises ValueError for a response that is not of this provider.
     """
     return await _answer(tools, SHAPES[provider].read(response), provider)
 
@@ -63,9 +63,9 @@ async def converse(
     *,
     max_turns: int = _MAX_TURNS,
 ) -> Conversation:
-    """Sends the request, with tools, until the model calls none. `send` posts a body and gives the response.
+    """Sends the request with tools until the model calls none. `send` posts a body and returns the response.
 
-    Raises PayloadRefused instead of sending a request that shows more than exec and wait; TurnLimit.
+    Raises PayloadRefused before a request that shows more than exec and wait would be sent, and TurnLimit.
     """
     shape = SHAPES[provider]
     messages: list[Message] = shape.history_of(request)

@@ -1,4 +1,4 @@
-"""What a turn looks like on the wire of each provider: where the calls are, and how they are answered. Pure.
+"""The shape of a turn at each provider: where the calls are, and how answers are written. Pure.
 
 Reads responses of Anthropic's messages, OpenAI's chat completions and OpenAI's responses.
 """
@@ -23,7 +23,7 @@ class ModelCall(Struct, frozen=True):
 
 
 class Turn(Struct, frozen=True):
-    """One response: `said` is what belongs into the history, as it came."""
+    """One response: `said` goes into the history as it came."""
 
     said: list[Item]
     calls: list[ModelCall]
@@ -32,12 +32,12 @@ class Turn(Struct, frozen=True):
 
 class Shape(Struct, frozen=True):
     provider: RawProvider
-    history: str  # the request's key for it
+    history: str  # the request's key for the history
     reader: Callable[[Mapping[str, Any]], Turn]
     write: Callable[[Sequence[tuple[ModelCall, ModelAnswer]]], list[Item]]
 
     def read(self, response: Mapping[str, Any]) -> Turn:
-        """Raises ValueError and nothing else for what is no response of this provider."""
+        """Reads a response. Raises nothing but ValueError, for data that is not one of this provider."""
         try:
             return self.reader(response)
         except (LookupError, TypeError, AttributeError, ValueError) as problem:
@@ -54,7 +54,7 @@ def _read_anthropic(response: Mapping[str, Any]) -> Turn:
     content = _list(response["content"])
     used = [block for block in content if block.get("type") == "tool_use"]
     calls = [ModelCall(block["id"], block["name"], block["input"]) for block in used]
-    # an assistant message without content is refused, so an empty one is left out of the history
+    # providers refuse an assistant message without content, so the history leaves it out
     said = [{"role": "assistant", "content": content}] if content else []
     return Turn(said, calls, response.get("stop_reason") == "max_tokens")
 

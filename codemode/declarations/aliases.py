@@ -1,7 +1,7 @@
-"""The aliases that stand for the references of one schema document, and which of them may name which. Pure.
+"""The aliases for the references of one schema document, and which alias may name which. Pure.
 
 An alias may name itself in braces or brackets, `type A = { next?: A }`. Outside of them TypeScript refuses an
-alias that leads to itself, also through others: `type A = string | A`.
+alias that leads to itself, also by way of others: `type A = string | A`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _REFERS_ONLY = frozenset(("$ref", "title", "description"))
 
 
 class Aliases:
-    """`bodies` by name, in the order in which they were finished. `mentions` counts how often any is used."""
+    """Keeps `bodies` by name, in the order of completion. `mentions` counts every use of an alias."""
 
     def __init__(self, root: object, prefix: str, taken: set[str]) -> None:
         self.bodies: dict[str, str] = {}
@@ -25,12 +25,12 @@ class Aliases:
         self._references = References(root)
         self._prefix = prefix
         self._taken = taken
-        self._names: dict[int, str] = {}  # by the identity of what they stand for
-        self._making: int | None = None  # what the alias stands for that is being written, outside of braces
-        self._leads_to: dict[int, set[int]] = {}  # which names which, outside of braces
+        self._names: dict[int, str] = {}  # by the identity of the schema
+        self._making: int | None = None  # the schema whose alias is being written, outside of braces
+        self._leads_to: dict[int, set[int]] = {}  # which schema's alias names which, outside of braces
 
     def name(self, reference: object, write: Callable[[object], str]) -> str:
-        """The alias for where it leads, whose body is written at its first use; `unknown` if none may be."""
+        """The alias for the reference's target, or `unknown`. The first use of an alias writes its body."""
         place = None if reference is None else self._references.resolve(reference)
         if place is None or not self._may_name(id(place.schema)):
             return "unknown"
@@ -44,7 +44,7 @@ class Aliases:
         return self._names[target]
 
     def is_itself(self, schema: object) -> bool:
-        """Whether it only names the alias that is being written: "these, or all of it again" are these."""
+        """Whether the schema only names the alias being written: "these, or all of it again" are these."""
         node = cast("dict[str, Any]", schema) if isinstance(schema, dict) else {}
         if self._making is None or not node.keys() <= _REFERS_ONLY:
             return False
@@ -53,13 +53,13 @@ class Aliases:
 
     @contextmanager
     def in_braces(self) -> Generator[None]:
-        """While a member or an item is written."""
+        """Marks that a member or an item is being written."""
         making, self._making = self._making, None
         yield
         self._making = making
 
     def _may_name(self, target: int) -> bool:
-        """Whether the alias that is being written can name that one without leading to itself."""
+        """Whether the alias being written can name the target's without leading to itself."""
         if self._making is None:
             return True
         reached, todo = {target}, [target]

@@ -1,7 +1,7 @@
-"""The TypeScript declarations of MCP servers, as `API.read` serves them. Pure: the same for the same tools.
+"""The TypeScript declarations of MCP servers, as `API.read` serves them. Pure: equal tools, equal text.
 
-Compact, required parameters first, one function per tool. Each tool and each file is bounded in size, and
-parses as TypeScript whatever a server says about itself.
+The text is compact: one function per tool, required parameters first. Each tool and each file is bounded in
+size and parses as TypeScript, even for a hostile server.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ type McpApi = { header: string; [key: string]: unknown };
 
 _SHARED = frozenset(re.findall(r"^type (\w+)", INDEX_TYPES, re.MULTILINE))
 
-# By MCP method: where a program finds it, and what it looks like there.
+# By MCP method: where a program finds it, and its declaration there.
 METHODS: Mapping[str, tuple[str, str, str]] = {
     "resources/list": ("resources", "list", "(input?: { cursor?: string }): Promise<McpResources>"),
     "resources/read": ("resources", "read", "(input: { uri: string }): Promise<McpContents>"),
@@ -50,7 +50,7 @@ METHODS: Mapping[str, tuple[str, str, str]] = {
 
 
 def declare_index(servers: Mapping[str, int]) -> str:
-    """`mcp/index.d.ts`: the shared types, and which servers there are, with how many tools."""
+    """Writes `mcp/index.d.ts`: the shared types, and each server with its number of tools."""
     lines = [
         f'  /** {count} tools: API.read("mcp/{name}.d.ts") */\n  namespace {name} {{}}'
         for name, count in servers.items()
@@ -61,7 +61,7 @@ def declare_index(servers: Mapping[str, int]) -> str:
 
 
 def declare_server(identifier: str, name: str, tools: Mapping[str, Tool], methods: Mapping[str, Tool]) -> str:
-    """`mcp/<server>.d.ts`. `tools` by identifier; `methods` are its resources and prompts."""
+    """Writes `mcp/<server>.d.ts`. `tools` by identifier; `methods` are those for resources and prompts."""
     head = comment(
         f"MCP server {quoted(one_line(name, 100))}. Call as: await MCP.{identifier}.<tool>({{ ... }}). "
         f'Shared types: API.read("mcp/index.d.ts").',
@@ -86,7 +86,7 @@ def declare_server(identifier: str, name: str, tools: Mapping[str, Tool], method
 
 
 class TypeText(NamedTuple):
-    """A type as it is written, and the aliases to write before it."""
+    """The text of a type, and the aliases to write before it."""
 
     text: str
     aliases: str = ""
@@ -97,10 +97,10 @@ _ANY_RESULT = TypeText("unknown")
 
 
 def declare_tool(identifier: str, tool: Tool, taken: set[str] | None = None) -> str:
-    """One function, with the types it needs before it; indented to stand in its server's namespace.
+    """Writes one function and before it the types it needs, indented for its server's namespace.
 
-    Where that would be too long, the result says less, else the input, else both. `taken` are the names of
-    types in that namespace, to which its own are added.
+    A text that is too long says less of the result, else of the input, else of both. `taken` has the names of
+    types in that namespace; the function's own are added.
     """
     prefix = identifier[:1].upper() + identifier[1:]
     taken = set(_SHARED) if taken is None else taken
@@ -134,7 +134,7 @@ def _typed(schema: dict[str, Any], prefix: str, taken: set[str]) -> TypeText:
 
 
 def _is_needed(tool: Tool, given: str) -> bool:
-    """Whether a call without any input cannot be right."""
+    """Whether every correct call has an input."""
     return bool(tool.parameters.get("required")) or given.startswith("(") or " | " in given.partition("{")[0]
 
 

@@ -1,7 +1,7 @@
-"""Names of servers and tools as programs write them: camelCase, no two alike, no reserved words. Pure.
+"""Names of servers and tools as programs write them: camelCase, all different, no reserved words. Pure.
 
-`create_issue` becomes `createIssue`, `chrome-devtools` becomes `chromeDevtools`. Whatever a server calls its
-tools, the result is an identifier; a word that is taken or reserved gets a number.
+`create_issue` becomes `createIssue`, `chrome-devtools` becomes `chromeDevtools`. Any name becomes an
+identifier; a word that is taken or reserved gets a number.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from codemode_runtime.language import RESERVED_WORDS
 
 from codemode.catalog.names import NOT_FOR_TOOLS
 
-# Beside the tools of a server; a tool of such a name gets a number.
+# Members that stand beside a server's tools; a tool of such a name gets a number.
 SERVER_MEMBERS = frozenset(("resources", "prompts", "$api"))
-# `then` would make the object a promise to `await`; the others are asked for by the language itself.
+# `await` would take an object with `then` for a promise; the language itself reads the others.
 _NEVER = RESERVED_WORDS | (NOT_FOR_TOOLS - {"search", "describe", "call"}) | {"undefined", "NaN", "Infinity"}
 _LONGEST = 80
 _SEPARATORS = re.compile(r"[\W_]+")
 
 
 def camel_case(name: str, fallback: str) -> str:
-    """The identifier a name becomes by itself; `fallback` if it has no letter or digit."""
+    """Makes an identifier of a name; `fallback` if the name has no letter or digit."""
     words = [word for word in _SEPARATORS.split(name[: 4 * _LONGEST]) if word]
     if not words:
         return fallback
@@ -35,9 +35,9 @@ def camel_case(name: str, fallback: str) -> str:
 
 
 def assign(names: Iterable[str], *, taken: Collection[str] = (), fallback: str = "tool") -> dict[str, str]:
-    """Name to identifier, the same for the same names in any order.
+    """Maps names to identifiers; the order of the names changes nothing.
 
-    A name that is an identifier in this spelling already has the first claim to it.
+    A name that is already an identifier in this spelling has the first claim to it.
     """
     wanted = {name: camel_case(name, fallback) for name in names}
     used = {*_NEVER, *taken}

@@ -1,7 +1,7 @@
 """JSON Schema as TypeScript types, for declarations that models read. Pure, and bounded for any schema.
 
-What TypeScript has no word for (patterns, ranges, `not`) is left out; what a bound cuts off is `unknown`: a
-type may say less than its schema, never something else.
+A type leaves out what TypeScript has no word for (patterns, ranges, `not`), and is `unknown` beyond a bound:
+it may say less than its schema, never something else.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ class Member(NamedTuple):
 
 
 class SchemaTypes:
-    """The types of one schema document. References become aliases, collected as they are met."""
+    """Writes the types of one schema document. References become aliases, which it collects."""
 
     def __init__(self, root: Schema, prefix: str, taken: set[str] | None = None) -> None:
-        """Aliases are called `prefix` and a part of their own; `taken` are those of earlier documents."""
+        """An alias is `prefix` and a part of its own; `taken` are the aliases of earlier documents."""
         self._aliases = Aliases(root, prefix, set() if taken is None else taken)
         self._nodes = 0
 
     @property
     def aliases(self) -> dict[str, str]:
-        """By name, what they stand for."""
+        """The type of each alias, by name."""
         return self._aliases.bodies
 
     def of(self, schema: object, indent: str = "", depth: int = 0) -> str:
-        """The type. `indent` is that of the line it starts on."""
+        """Writes the type. `indent` is that of the line where the type starts."""
         self._nodes += 1
         if schema is False:
             return "never"
@@ -78,7 +78,7 @@ class SchemaTypes:
         return _either([found, "null"]) if node.get("nullable") is True else found
 
     def _own(self, node: Schema, indent: str, depth: int) -> str:
-        """What the schema says by itself, without the schemas it is combined from."""
+        """Writes what the schema says itself, without the schemas it combines."""
         if "const" in node:
             return literal(node["const"])
         if isinstance(node.get("enum"), list):
@@ -112,7 +112,7 @@ class SchemaTypes:
             Member(name, self._inner(shown[name], inner, depth), name in required, _note(shown[name], inner))
             for name in sorted(shown, key=lambda name: name not in required)
         ]
-        # Required and not described all the same: the server will ask for it.
+        # Required without a description: the server asks for it all the same.
         members += [
             Member(name, "unknown", True, "")
             for name in sorted(required - properties.keys())[:20]
@@ -129,7 +129,7 @@ class SchemaTypes:
         return f"{{ [key: string]: {others} }}" if is_deferred else f"Record<string, {others or 'unknown'}>"
 
     def _others(self, node: Schema, indent: str, depth: int, *, cut: bool) -> str:
-        """The type of members that are not named: empty if the schema says nothing about them."""
+        """The type of unnamed members: empty if the schema says nothing about them."""
         extra = node.get("additionalProperties")
         by_pattern = list(_named(node.get("patternProperties")).values())
         is_closed = extra is False or isinstance(extra, dict)
@@ -163,8 +163,8 @@ class SchemaTypes:
         return f"[{', '.join(members)}]"
 
     def _extra(self, item: object, indent: str, depth: int) -> str:
-        """The type of an item that may be missing. If it is a list TypeScript looks into it at once, and must
-        not find the alias that it is a part of."""
+        """The type of an item that may be missing. TypeScript looks into a list at once, and must not find
+        the alias there that contains the list."""
         mentioned = self._aliases.mentions
         found = self._inner(item, indent, depth)
         is_list = "[" in found or "Array<" in found
@@ -193,14 +193,14 @@ def _braced(members: list[Member], others: str, indent: str) -> str:
 
 
 def _index(members: list[Member], others: str) -> str:
-    """The type of the other members, wide enough for the named ones: TypeScript wants those to fit it too."""
+    """The type of the other members, wide enough for the named ones, which TypeScript checks against it."""
     optional = [] if all(member.is_required for member in members) else ["undefined"]
     found = _either([others, *(member.type for member in members), *optional])
     return found if len(found) <= _MAX_INDEX and "\n" not in found else "unknown"
 
 
 def _note(schema: object, indent: str) -> str:
-    """The doc comment of a property: its description and its default."""
+    """Writes the doc comment of a property: its description and its default."""
     node = cast("Schema", schema) if isinstance(schema, dict) else {}
     told = node.get("description")
     words = [one_line(told, _MAX_NOTE)] if isinstance(told, str) else []
@@ -217,7 +217,7 @@ def _enumeration(values: list[Any]) -> str:
 
 
 def _either(types: list[str]) -> str:
-    """`unknown` or one of these is unknown."""
+    """Joins types with `|`; a union with `unknown` in it is `unknown`."""
     distinct = list(dict.fromkeys(types))
     if "unknown" in distinct:
         return "unknown"

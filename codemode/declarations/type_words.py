@@ -1,6 +1,6 @@
-"""The words of TypeScript declarations: literals, keys and comments, of text that nobody vouches for. Pure.
+"""The words of TypeScript declarations: literals, keys and comments, made of untrusted text. Pure.
 
-Whatever goes in, what comes out is one token (or one comment) of TypeScript and bounded in size.
+Each result is one token (or one comment) of TypeScript and bounded in size, for any input.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from codemode_runtime.language import PLAIN_NAME, RESERVED_WORDS
 MAX_KEY = 200
 _MAX_LITERAL = 200
 _LITERAL_PARTS = 20
-# Legal as bare keys to the language, but parsers of declarations take some of them for modifiers.
+# The language allows them as bare keys, but parsers of declarations take some of them for modifiers.
 _MODIFIERS = frozenset(
     [
         "abstract",
@@ -47,14 +47,14 @@ _MODIFIERS = frozenset(
 
 
 def key(name: str) -> str:
-    """A property's name, bare where that is safe."""
+    """Writes a property's name, bare where that is safe."""
     if PLAIN_NAME.fullmatch(name) and name not in RESERVED_WORDS and name not in _MODIFIERS:
         return name
     return quoted(name)
 
 
 def quoted(text: str) -> str:
-    """A string literal. Letters stay readable; what does not print is escaped."""
+    """Writes a string literal. Letters stay readable; unprintable characters are escaped."""
     return "".join(
         letter if letter.isprintable() else _escaped(letter)
         for letter in json.dumps(text, ensure_ascii=False)
@@ -62,7 +62,7 @@ def quoted(text: str) -> str:
 
 
 def literal(value: Any, depth: int = 0) -> str:
-    """The type of exactly this JSON value, or the kind of value it is where that would be long."""
+    """Writes the type of exactly this JSON value, or of its kind where that would be long."""
     match value:
         case None:
             return "null"
@@ -88,7 +88,7 @@ def literal(value: Any, depth: int = 0) -> str:
 
 
 def one_line(text: str, longest: int) -> str:
-    """Printable, without line breaks, and cut."""
+    """Makes a text printable, without line breaks, and cuts it."""
     text = " ".join(
         "".join(letter if letter.isprintable() else " " for letter in text[: 4 * longest]).split()
     )
@@ -96,7 +96,7 @@ def one_line(text: str, longest: int) -> str:
 
 
 def comment(text: str, indent: str) -> str:
-    """A doc comment on a line of its own, which nothing in the text can end; empty for no text."""
+    """Writes a doc comment on a line of its own. Nothing in the text can end it; no text gives no comment."""
     defused = text.replace("*/", "*\\/")
     return f"{indent}/** {defused} */\n" if text else ""
 

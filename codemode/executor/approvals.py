@@ -1,7 +1,7 @@
 """Approvals: one id for one action, and whom to ask.
 
 The id is made from the run, the call, the tool and the very arguments. It stays the same over a restart, two
-different actions never share one, and an approval cannot be used for arguments nobody saw.
+different actions never share one, and no approval can be used for arguments that the approver did not see.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from codemode.tools import CallContext, Tool
 
 _log = logging.getLogger("codemode.approvals")
 
-# True and False decide; None leaves it to engine.approve and engine.deny, and the run waits.
+# True and False decide. With None the run waits for engine.approve or engine.deny.
 Approve = Callable[[ApprovalRequest], "Awaitable[Decision | bool | None] | Decision | bool | None"]
 
 
 class Ask(Protocol):
-    """How a bridge asks. `details` are for the host's handler; the summary is for everybody."""
+    """A bridge's question. The host's handler reads `details`; the model may read the summary too."""
 
     async def __call__(
         self, context: CallContext, tool: str, summary: str, details: dict[str, Any]
@@ -58,7 +58,7 @@ def approval_id(run_id: str, call_id: str, tool_id: str, arguments: dict[str, An
 
 
 async def ask(approve: Approve | None, request: ApprovalRequest) -> Decision | None:
-    """None if nobody has decided yet. An approver that fails has not approved."""
+    """Asks the host's handler; None if the handler leaves it open. A handler that fails has not approved."""
     if approve is None:
         return None
     task = asyncio.current_task()

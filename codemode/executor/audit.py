@@ -1,4 +1,4 @@
-"""One event per call, whatever became of it. Names of arguments are recorded, their values are not."""
+"""One audit event for each call, however it ended. Records the names of arguments, not their values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_NAMES = 64
 
 
 class AuditEvent(Struct, frozen=True):
-    tool: str  # the real tool's name; what was asked for, if there is no such tool
+    tool: str  # the tool's real name; the name in the call if no tool has it
     tool_id: str | None
     outcome: Literal["ok", "error", "denied", "aborted", "pending"]
     code: str | None
@@ -50,7 +50,7 @@ def audit_event(
     duration_ms: float,
     approval_id: str | None,
 ) -> AuditEvent:
-    """`tool` is its name and id, None if there is none."""
+    """`tool` is the tool's name and id, or None for a call to an unknown tool."""
     context = request.context
     arguments: object = request.arguments
     names = list(cast("dict[object, object]", arguments)) if isinstance(arguments, dict) else []
@@ -75,7 +75,7 @@ def audit_event(
 
 
 async def tell_audit(audit: Audit | None, event: AuditEvent) -> None:
-    """A log that cannot be written does not undo the call; it is reported through logging."""
+    """Hands the event to the host's audit. An audit that fails is logged; the call's result stays."""
     if audit is None:
         return
     task = asyncio.current_task()

@@ -1,8 +1,8 @@
 """A call under way: one task from the arguments to the result, and the ways to end it before its time.
 
-The tool runs in this task and in no other, so that a quick one costs one turn of the event loop. Whoever
-waits is told by a callback, once: a tool that does not end although it was cancelled is left behind, and
-what it says later nobody hears.
+The tool runs in this task and in no other, so that a quick tool costs one turn of the event loop. A callback
+tells the result to the caller, once. A tool that does not end although it was cancelled is left behind, and
+its later result is dropped.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from codemode.tools.context import AbortSignal
 
 _log = logging.getLogger("codemode.executor")
 
-# Longer than a sync tool's thread is waited for.
+# Longer than tools/threads.py waits for the thread of a sync tool.
 GRACE_SECONDS = 2.0
 
 OnEnd = Callable[["Calling", CallResult], None]
 
 
 class Calling:
-    """Made by Executor.start. `abort` is what the tool can look at."""
+    """One call; Executor.start makes it. The tool can look at `abort` to see that it should stop."""
 
     __slots__ = ("_on_end", "abort", "name", "task")
 
@@ -43,7 +43,7 @@ class Calling:
             on_end(self, result)
 
     def stop(self) -> None:
-        """The tool hears of it first. Nobody is told a result; `join` returns when it has ended."""
+        """Sets the tool's abort signal, then cancels the task and drops its result; `join` waits for it."""
         self._on_end = None
         self.abort.set()
         if self.task is not None and not self.task.cancelling():  # a second cancel would cut its clean-up
@@ -51,7 +51,7 @@ class Calling:
 
 
 async def join(calls: list[Calling]) -> None:
-    """Returns when all have ended, or when the grace of those that do not obey is over."""
+    """Waits until all calls have ended, at most for the grace; then leaves behind those that do not obey."""
     tasks = {call.task: call for call in calls if call.task is not None}
     if not tasks:
         return

@@ -1,7 +1,7 @@
 """What goes into the executor and what comes out. Data only.
 
-Three ways a call can end: a value, a failure the program can catch, or the need for an approval that is not
-there yet.
+A call ends in one of three ways: with a value, with a failure that the program can catch, or with the need
+for an approval that is still open.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FailureCode = Literal[
     "interrupted",
     "mcp_error",
 ]
-# How the call was written. Only `tools` takes bare names, and only it cannot reach MCP tools.
+# How the program wrote the call. Only `tools` takes bare names, and only `tools` cannot reach MCP tools.
 Via = Literal["tools", "mcp", "namespace", "host"]
 
 
@@ -36,7 +36,7 @@ class CallRequest(Struct, frozen=True):
     idempotency_key: str = ""
     context: CallContext = field(default_factory=CallContext)
     via: Via = "tools"
-    # The context variables of whoever started the run; without them those of the task that calls.
+    # The context variables of the task that started the run; None for those of the task that calls.
     variables: contextvars.Context | None = None
 
 
@@ -76,10 +76,10 @@ class CallFailed(Struct, frozen=True):
 
 
 class ApprovalRequest(Struct, frozen=True):
-    """Everything a decision needs, and JSON throughout, so that it can outlive the process.
+    """What an approver needs for a decision. All of it is JSON, so that it can outlive the process.
 
-    `arguments` are what will run if it is approved: hooks have seen them already. `summary` has no values of
-    theirs, because it is shown to the model.
+    The tool will run with `arguments` as they are here: the hooks have seen them already. `summary` shows
+    none of their values, because the model reads it.
     """
 
     id: str
@@ -115,7 +115,7 @@ CallResult = CallOk | CallFailed | NeedsApproval
 
 
 class CallUpdate(Struct, frozen=True):
-    """Progress of a running call, in the tool's own terms."""
+    """Progress that a running tool reported, in the tool's own terms."""
 
     run_id: str
     call_id: str

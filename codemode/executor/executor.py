@@ -1,8 +1,8 @@
 """The one way to a tool, for nested calls and ordinary turns alike. One executor per run, over its catalog.
 
-In this order: find it → check the arguments → the host's hooks → approval → run it → hooks → audit. Policy
-has already decided what is in the catalog, so a tool which is not allowed cannot be told from one that does
-not exist, not even by wrong arguments.
+The order: find the tool → check the arguments → the host's hooks → approval → run the tool → hooks → audit.
+Policy has already decided what is in the catalog, so a program cannot tell a forbidden tool from one that
+does not exist, not even by wrong arguments.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _MAX_RESULT_BYTES = 8 << 20
 _MAX_NAME = 120
 BROKEN = CallFailed("tool_error", "InternalError", "the call failed inside the engine")
 _CANCELLED = CallFailed("aborted", "Aborted", "the call was cancelled")
-# How long a cancelled task waits to see whether its loop goes on, before whoever asked for the call is told.
+# How long a cancelled task waits to see whether its loop goes on, before the caller hears of it.
 _AFTERLIFE_SECONDS = 1.0
 
 
@@ -74,13 +74,14 @@ class Executor:
         self._explain_unknown = explain_unknown
 
     async def call(self, request: CallRequest) -> CallResult:
-        """Never raises for what a tool, a hook or a program did. Cancelling it stops and joins the tool."""
+        """Makes a call. Never raises for what a tool, a hook or a program did. Cancelled, it joins the
+        tool."""
         return await self._ended(request, None)
 
     async def resume(self, request: CallRequest, approval: ApprovalRequest, decision: Decision) -> CallResult:
-        """Goes on with a call that needed approval, maybe in another process.
+        """Goes on with a call that needed an approval, maybe in another process.
 
-        The tool must still be there and take the arguments. Hooks have seen them and are not asked again.
+        The tool must still exist and accept the arguments. The hooks have seen them and are not asked again.
         """
         return await self._ended(request, (approval, decision))
 
@@ -90,7 +91,7 @@ class Executor:
         on_end: OnEnd,
         decided: tuple[ApprovalRequest, Decision] | None = None,
     ) -> Calling:
-        """The same without waiting for it: `on_end` is called with the result, unless it is stopped."""
+        """Starts a call and returns at once. `on_end` gets the result, unless the call is stopped before."""
         calling = Calling(request.tool[:_MAX_NAME], on_end)
         own = None if request.variables is None else request.variables.copy()
         calling.task = asyncio.create_task(
@@ -104,7 +105,7 @@ class Executor:
         ended: asyncio.Future[CallResult] = asyncio.get_running_loop().create_future()
 
         def tell(_: Calling, result: CallResult) -> None:
-            if not ended.done():  # whoever waits may have been cancelled in this very turn of the loop
+            if not ended.done():  # this turn of the loop may have cancelled the caller
                 ended.set_result(result)
 
         calling = self.start(request, tell, decided)
@@ -121,7 +122,7 @@ class Executor:
         try:
             if self._audit is None:
                 step = self._step(request, calling, decided)
-                del request, decided  # calls that take an hour should hold little
+                del request, decided  # a call that takes an hour should hold little memory
                 result = step if isinstance(step, CallFailed) else await step
             else:
                 result = await self._audited(request, calling, decided)
@@ -129,18 +130,18 @@ class Executor:
             if ends_the_task(error, calling.task):
                 self._tell_end(error, calling)
                 raise
-            # what a tool or hook does is a result: this failure is ours
+            # failures of tools and hooks are results: this one is the executor's own
             _log.exception("the executor failed on %s", calling.name)
             result = BROKEN
         calling.tell(result)
 
     def _tell_end(self, error: BaseException, calling: Calling) -> None:
-        """Nobody hears it if the call was stopped."""
+        """Tells the caller why the task ended, unless the call was stopped."""
         if isinstance(error, KeyboardInterrupt):
             calling.tell(failure_of(error))
         elif isinstance(error, asyncio.CancelledError) and not calling.is_over:
-            # Somebody else cancelled the task, maybe the tool itself. A loop that ends cancels all its tasks:
-            # then the call counts as interrupted, and may run again after a restart.
+            # Other code than the engine cancelled the task, maybe the tool itself. A loop that ends cancels
+            # all its tasks: then the call counts as interrupted, and may run again after a restart.
             asyncio.get_running_loop().call_later(_AFTERLIFE_SECONDS, calling.tell, _CANCELLED)
 
     async def _audited(
@@ -152,7 +153,7 @@ class Executor:
         try:
             step = self._step(request, calling, decided)
             result = step if isinstance(step, CallFailed) else await step
-        finally:  # a cancelled call is on record too
+        finally:  # the audit has cancelled calls too
             event = audit_event(
                 request,
                 (tool.name, tool.id) if tool else None,
@@ -185,14 +186,14 @@ class Executor:
         )
 
     def _can_be_called(self, name: str) -> bool:
-        """Not by a name that two tools have."""
+        """Whether the name leads to one tool; a name that two tools share leads to neither."""
         return self._catalog.resolve(self._catalog.convenience(name) or name) is not None
 
     def _step(
         self, request: CallRequest, calling: Calling, decided: tuple[ApprovalRequest, Decision] | None
     ) -> Awaitable[CallResult] | CallFailed:
-        """Everything that needs no waiting, and then what does; no coroutine of its own, because thousands of
-        calls may be under way and each of their frames is a third of a KB."""
+        """Does what needs no waiting and returns an awaitable for the rest. It is not a coroutine itself,
+        because thousands of calls may be under way and each frame takes a third of a KB."""
         tool = self._find(request)
         if tool is None:
             return self._unknown(request)
@@ -220,7 +221,7 @@ class Executor:
         if verdict.rewritten:
             refused = refuse_arguments(tool, verdict.arguments)
             if refused is not None:
-                # What a hook put in may be secret: its values stay out of the message.
+                # The hook's values may be secret: they stay out of the message.
                 _log.error("a hook gave %s arguments it does not take", tool.id)
                 told = f"{tool.name}: a rule of the host changed the arguments to something it does not take"
                 return CallFailed("invalid_arguments", "InvalidArguments", told)
@@ -247,7 +248,7 @@ class Executor:
         if not decision.approved:
             reason = f": {decision.reason}" if decision.reason else ""
             return CallFailed("denied", "ApprovalRefused", f"{tool.name} was not approved{reason}")
-        # The tool may have changed while somebody thought about it.
+        # The tool may have changed before the decision came.
         refused = refuse_arguments(tool, approval.arguments)
         return refused or await self._run(tool, approval.arguments, context, calling)
 
@@ -269,7 +270,7 @@ class Executor:
         return result
 
     def _context(self, tool: Tool, request: CallRequest, calling: Calling) -> CallContext:
-        """Spelled out, because `replace` takes as long as a quick tool."""
+        """The tool's view of its call. Spelled out, because `replace` takes as long as a quick tool."""
         given, sink = request.context, self._on_update
         return CallContext(
             given.agent_id,
@@ -282,6 +283,6 @@ class Executor:
             request.call_id,
             tool.id,
             request.idempotency_key,
-            calling.abort,  # of this call: a time-out here is none of its neighbours' business
+            calling.abort,  # this call's own: its time-out must not stop its neighbours
             None if sink is None else Reporter(given.run_id, request.call_id, tool.id, calling, sink),
         )

@@ -1,4 +1,4 @@
-"""A tool's exception as a failure the program may see: its name and its own words, no trace of the host."""
+"""A tool's exception as a failure for the program: its name and its own words, no trace of the host."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from codemode.tools.results import NotJson, encode_result
 
 _MAX_MESSAGE = 4_000
 _MAX_IN_GROUP = 3
-# What absolute paths start with on machines people have. `/api/v1/users` is none of them and stays.
+# How absolute paths begin on common machines. `/api/v1/users` begins with none of these and stays.
 _ROOTS = (
     "home root Users usr opt var tmp etc srv mnt media proc sys dev run private nix lib Library Applications "
     "System Volumes snap boot"
@@ -64,7 +64,7 @@ def _data(data: Any) -> Any:
 
 
 def _without_traceback(text: str) -> str:
-    """A traceback quoted in a message ends with the line that says what happened; that line stays."""
+    """Of a traceback quoted in a message only the last line stays, which says what happened."""
     if "Traceback (most recent call last):" not in text and 'File "' not in text:
         return text
     kept: list[str] = []
@@ -84,7 +84,7 @@ def _last_part(path: str) -> str:
 
 @cache
 def _host_path() -> re.Pattern[str]:
-    """Absolute paths under a root of this machine, not inside a URL or a longer word."""
+    """Matches absolute paths under a root of this machine, but not inside a URL or a longer word."""
     import tempfile  # slow to load, and most tools do not fail
 
     own = {os.path.expanduser("~"), os.getcwd(), sys.prefix, sys.base_prefix, tempfile.gettempdir()}

@@ -2,7 +2,7 @@
 
 A hook is an object with one or both of these methods, sync or async. The engine runs its own `exec` through
 the same chain, with `tool_kind` "code_mode_exec", so that a rule can tell it from a shell of that name.
-A hook that fails, or answers what is no answer, blocks the call: a rule that cannot be asked allowed nothing.
+A hook that fails or returns an unknown answer blocks the call: a rule without an answer has allowed nothing.
 """
 
 from __future__ import annotations
@@ -45,37 +45,38 @@ class AfterToolCall(Struct, frozen=True):
 
 
 class Rewrite(Struct, frozen=True):
-    """Go on with these arguments. They are checked against the schema again."""
+    """Go on with these arguments. The executor checks them against the schema again."""
 
     arguments: dict[str, Any]
 
 
 class Block(Struct, frozen=True):
-    """Do not run it. The program is told the reason."""
+    """Do not run the tool. The program gets the reason."""
 
     reason: str
 
 
 class RequireApproval(Struct, frozen=True):
-    """Run it only if somebody says yes. The model may see the summary."""
+    """Run the tool only with an approval. The model may see the summary."""
 
     summary: str = ""
 
 
 class Verdict(Struct, frozen=True):
-    """What all hooks together say. `arguments` are the last ones."""
+    """What all hooks together say. `arguments` are those of the last rewrite."""
 
     arguments: dict[str, Any]
     rewritten: bool = False
     blocked: str | None = None
-    approval: str | None = None  # a summary, maybe empty, if one asks for approval
+    approval: str | None = None  # the summary, maybe empty, if a hook asks for an approval
 
 
 class HookChain:
-    """In the order given; each sees what those before it made of the arguments. The first block ends it."""
+    """Asks hooks in the order given. Each sees the arguments as the hooks before it left them; the first
+    block ends the chain."""
 
     def __init__(self, hooks: Any = ()) -> None:
-        """One hook or several. Raises TypeError for an object that is no hook."""
+        """Takes one hook or several. Raises TypeError for an object that is not a hook."""
         found = list(cast("Iterable[Any]", hooks)) if isinstance(hooks, list | tuple) else [hooks]
         self._before: list[Callable[[BeforeToolCall], Any]] = []
         self._after: list[Callable[[AfterToolCall], Any]] = []
@@ -90,12 +91,12 @@ class HookChain:
         self.looks_on = bool(self._after)  # a hook wants to hear of calls that are over
 
     async def before(self, event: BeforeToolCall) -> Verdict:
-        """Raises nothing but what ends the task it is called in."""
+        """Asks before a call. Raises only what ends the task in which it is called."""
         verdict = Verdict(event.arguments)
         task = asyncio.current_task()
         for hook in self._before:
             try:
-                # the one before may have put in what cannot be copied
+                # inside the try: arguments of the hook before may not allow a copy
                 answer = hook(replace(event, arguments=copy.deepcopy(verdict.arguments)))
                 answer = await answer if inspect.isawaitable(answer) else answer
             except BaseException as error:
@@ -118,7 +119,7 @@ class HookChain:
         return verdict
 
     async def after(self, event: AfterToolCall) -> None:
-        """They look on. What has happened has happened: a failure here is logged and changes nothing."""
+        """Tells the hooks that a call is over. A hook that fails is logged and changes nothing."""
         task = asyncio.current_task()
         for hook in self._after:
             try:

@@ -1,7 +1,7 @@
-"""What may leave the host's own code: a tool, a hook, whoever is asked for approvals, the audit. Anything.
+"""Exceptions of the host's own code: tools, hooks, the approval handler, the audit.
 
-Almost all of it is an outcome of that code, whatever class it has: a call that nobody has stopped must end in
-a result. What is not is decided here, for all who call such code.
+Such code may raise anything, and almost all of it is an outcome of that code: a call that was not stopped
+must end in a result. This module decides which exceptions end the task instead, for all callers.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Any
 
 
 def ends_the_task(error: BaseException, task: asyncio.Task[Any] | None) -> bool:
-    """Whether it is meant for the task in which the host's code was called, and has to be passed on."""
+    """Whether the error is meant for the task that called the host's code, which must then raise it again."""
     match error:
         case asyncio.CancelledError():
-            # without a request to the task, something that the code awaited was cancelled
+            # without a request to the task, only something that the code awaited was cancelled
             return task is None or task.cancelling() > 0
         case GeneratorExit():
-            # raised from outside, a coroutine is being collected: its loop is gone, and nobody listens
+            # from outside the task, Python collects the coroutine: its loop is gone, and no caller listens
             return _running_task() is not task
         case KeyboardInterrupt():
-            # Ctrl-C interrupts the main thread; in any other it is the code's own
+            # Ctrl-C interrupts the main thread; in any other thread the code raised this itself
             return threading.current_thread() is threading.main_thread()
-        case _:  # SystemExit too: a host is not ended by a tool
+        case _:  # SystemExit too: a tool must not end its host
             return False
 
 

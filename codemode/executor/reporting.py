@@ -1,4 +1,4 @@
-"""Progress of a call: from any thread into the event loop, in order, and no longer than the call lives."""
+"""Progress of a call: comes from any thread into the event loop, in order, until the call ends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _log = logging.getLogger("codemode.executor")
 
 
 class Reporter:
-    """What a tool calls with its progress; one that reports after its end is not heard."""
+    """A tool calls it with its progress. Reports after the end of the call are dropped."""
 
     __slots__ = ("_call_id", "_calling", "_loop", "_run_id", "_sink", "_tool_id")
 
@@ -40,7 +40,7 @@ class Reporter:
             _log.debug("%s reported progress that is not JSON", self._tool_id)
             return
         if _running_loop() is self._loop:
-            self._deliver(plain)  # at once: a quick tool is over in the next turn
+            self._deliver(plain)  # at once: a quick tool has ended by the next turn
         else:
             self._loop.call_soon_threadsafe(self._deliver, plain)
 

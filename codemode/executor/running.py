@@ -1,4 +1,4 @@
-"""Runs one tool within its limits: how many at once, how long, and no longer than whoever asked for it."""
+"""Runs one tool within its limits: how many at once, how long, and no longer than its caller."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _log = logging.getLogger("codemode.executor")
 
 
 class Gates:
-    """One per engine: the limits of a tool hold over all its runs."""
+    """How many calls of a tool may run at once. One per engine, so that the limit holds over all its runs."""
 
     def __init__(self) -> None:
         self._gates: dict[tuple[str, int], asyncio.Semaphore] = {}
@@ -39,7 +39,7 @@ async def run_tool(
     gates: Gates,
     max_result_bytes: int,
 ) -> CallResult:
-    """In the call's own task. The time-out starts when the tool does, not while it waits for its turn."""
+    """Runs in the call's own task. The time-out starts with the tool, after the wait for its turn."""
     async with gates.of(tool):
         clock = _Clock(tool, calling)
         try:
@@ -64,7 +64,7 @@ async def run_tool(
 
 
 class _Clock:
-    """Cancels the call when its tool is over its time; one that goes on then is left behind."""
+    """Cancels the call when its tool is over its time; a tool that still goes on is left behind."""
 
     __slots__ = ("_calling", "_timer", "_tool", "has_expired")
 
@@ -83,7 +83,7 @@ class _Clock:
     def stop(self) -> None:
         self._timer.cancel()
         if self.has_expired and self._calling.task is not None:
-            self._calling.task.uncancel()  # what comes after the tool is not cancelled
+            self._calling.task.uncancel()  # hooks and audit come after the tool and must not be cancelled
 
     def _expire(self) -> None:
         self.has_expired = True

@@ -1,10 +1,10 @@
-"""A schema without references: each replaced by what it names, up to a size. Pure.
+"""A schema without references: each is replaced by what it names, up to a size. Pure.
 
 Checking a value against a tree costs at most the tree's size for each part of the value. With references left
-in, twenty of them can mean a million checks, and a server that nobody vouches for may send such a schema.
+in, twenty of them can mean a million checks, and an untrusted server may send such a schema.
 
-What is unfolded never refuses what the schema accepts. A place that refers back to what contains it, or to
-another document, becomes "anything": the server checks that itself.
+The unfolded schema never refuses what the schema accepts. A place that refers to a part that contains it, or
+to another document, becomes "anything": the server checks that itself.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _MAX_DEPTH = 120
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _DROPPED = frozenset((*_REFERENCES, "$defs", "definitions", "$id", "$anchor", "$dynamicAnchor", "$schema"))
 _CONDITION = frozenset(("if", "then", "else"))
-# Unlike `true`, it also says that it knows every member and item, which `unevaluatedProperties` asks for.
+# Unlike `true`, this also marks every member and item as evaluated, which `unevaluatedProperties` asks for.
 _ANYTHING: dict[str, Any] = {"unevaluatedProperties": True, "unevaluatedItems": True}
 
 
 class Unusable(Exception):
-    """The schema cannot be unfolded within bounds. Its tool can still be called, unchecked by us."""
+    """The schema cannot be unfolded within bounds. Its tool can still be called, with unchecked input."""
 
     code = "invalid_schema"
 
@@ -34,7 +34,7 @@ def unfold(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Unfolder:
-    """`through` are the places that were followed to here, by their identity."""
+    """Unfolds one document. `through` has the identities of the places followed on the way here."""
 
     def __init__(self, root: dict[str, Any]) -> None:
         self._references = References(root)
@@ -57,7 +57,8 @@ class _Unfolder:
         return _both(referred, own)
 
     def _keywords(self, node: dict[str, object], through: tuple[int, ...], depth: int) -> dict[str, Any]:
-        """The schema's own. A part that became "anything" must not make its container refuse more."""
+        """The schema's own keywords. A part that is now "anything" must not make its container refuse
+        more."""
         own: dict[str, Any] = {}
         loose: set[str] = set()
         for key, value in node.items():
@@ -71,7 +72,7 @@ class _Unfolder:
             del own["not"]
         if "contains" in loose:
             own.pop("maxContains", None)
-        if "oneOf" in loose:  # more than one may match now
+        if "oneOf" in loose:  # more than one branch may match now
             own = _both([{"anyOf": own.pop("oneOf")}], own)
         if "if" in loose:
             own = _both([_ANYTHING], {key: own[key] for key in own if key not in _CONDITION})
@@ -81,7 +82,7 @@ class _Unfolder:
         if key in DATA_KEYWORDS:
             return value
         if key in NAMED_SCHEMAS and isinstance(value, dict):
-            # Names of the user's, not keywords: a property may well be called "$ref".
+            # The keys are names of the user, not keywords: a property may well be called "$ref".
             named = cast("dict[str, object]", value)
             return {name: self.of(schema, through, depth) for name, schema in named.items()}
         return self.of(value, through, depth)
@@ -97,8 +98,8 @@ class _Unfolder:
 
 
 def _both(others: list[Any], own: dict[str, Any]) -> Any:
-    """One schema of several. Own keywords stay where they are: `unevaluatedProperties` sees what is in the
-    `allOf` beside it, and nothing outside of a branch that it stands in."""
+    """Makes one schema of several. Own keywords stay where they are: `unevaluatedProperties` sees what is in
+    the `allOf` beside it, and nothing outside of the branch that contains it."""
     if not others:
         return own
     if not own and len(others) == 1:

@@ -1,7 +1,7 @@
-"""Arguments against a tool's schema, before anything has happened; the refusal says what would be right.
+"""Checks arguments against a tool's schema before anything runs; the refusal says what would be right.
 
-References to other documents are never followed. The schemas of servers and clients are not trusted either:
-they are unfolded into a tree of bounded size first, because a few nested references can describe more checks
+References to other documents are never followed. Schemas of servers and clients are not trusted either:
+unfolding.py makes each a tree of bounded size first, because a few nested references can describe more checks
 than there is time for.
 """
 
@@ -28,21 +28,21 @@ _log = logging.getLogger("codemode.executor")
 
 _MAX_PROBLEMS = 5
 _MAX_PROBLEM = 300
-_LARGE = 16 << 10  # bytes of JSON; of larger input the first problem is told
-_MAX_NAMES = 100  # of those given that are compared with a missing one: a program may give any number
+_LARGE = 16 << 10  # bytes of JSON; for larger input the refusal names the first problem only
+_MAX_NAMES = 100  # given names compared with a missing one: a program may give any number
 _BACKTRACKING = 20_000
 
 _validators: WeakKeyDictionary[Tool, Validator | None] = WeakKeyDictionary()
 
 
 def refuse_arguments(tool: Tool, arguments: object) -> CallFailed | None:
-    """None if the tool may be called with them."""
+    """Why the tool cannot take the arguments; None if it can."""
     if not isinstance(arguments, dict):
         return _refusal(tool, [f"takes one object, not {_kind(arguments)}"])
     given = cast("dict[str, Any]", arguments)
     try:
         # Refuses cycles and halves of surrogate pairs. Everything after it relies on that: hooks, approval
-        # ids, and a validator that recurses in native code and would crash on what is nested without end.
+        # ids, and the validator, which recurses in native code and would crash on endless nesting.
         size = len(msgspec.json.encode(given))
         validator = _validator_of(tool)
         if validator is None or validator.is_valid(given):
@@ -54,7 +54,7 @@ def refuse_arguments(tool: Tool, arguments: object) -> CallFailed | None:
 
 
 def _errors(validator: Validator, given: dict[str, Any], most: int) -> list[ValidationError]:
-    """More than the first costs as much as all of them: in large input there may be millions."""
+    """The first `most` errors. Two cost as much as all of them: large input may have millions."""
     from jsonschema_rs import ValidationError
 
     if most > 1:
@@ -84,7 +84,7 @@ def _validator_of(tool: Tool) -> Validator | None:
 
 
 def _compile(tool: Tool) -> Validator | None:
-    """A schema that cannot be used cannot refuse anything; the tool is then called with any object."""
+    """The schema's validator. A schema that cannot be used refuses nothing: its tool takes any object."""
     from jsonschema_rs import FancyRegexOptions, validator_for
 
     try:
@@ -128,7 +128,7 @@ def _unknown(path: str, name: str, known: Sequence[str]) -> str:
 
 
 def _missing(path: str, name: str, known: Sequence[str], given: Sequence[str]) -> str:
-    """A name that is not declared may be the missing one in another spelling."""
+    """Names a missing argument. An undeclared name may be the same in another spelling."""
     taken_for = nearest(name, (other for other in given[:_MAX_NAMES] if other not in known), 1)
     hint = f', perhaps given as "{taken_for[0]}"' if taken_for else ""
     return f'missing parameter "{path and path + "."}{name}"{hint}'
