@@ -1,6 +1,6 @@
 """Configuration: `tools.codeMode` and `tools.toolSearch` as the contract has them, and the engine's settings.
 
-table.py has a row for each field; everything else about them is made from the rows.
+table.py has a row for each field; the checks, the help and the docs are made from the rows.
 """
 
 from codemode_runtime.language import Language

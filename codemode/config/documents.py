@@ -1,8 +1,7 @@
-"""The tool policy in a host's own document, as it is written there: in `tools`, `agents` and `policy`. Pure.
+"""Finds the tool policy in a host's own document: in `tools`, `agents` and `policy`. Pure.
 
-`codemode.policy` gives it a meaning. Here it is found, wherever hosts write it; the host's other sections are
-the host's own. What looks like policy in a place that nobody reads is refused: a policy that is ignored lets
-every tool through.
+`codemode.policy` gives it a meaning. The host's other sections stay the host's own. A policy in a place that
+no code reads is refused: an ignored policy lets every tool through.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ LIST_KEYS = ("allow", "deny", "profile")
 AGENT_KEYS = (*LIST_KEYS, "byProvider", "sandbox", "byChannel", "bySender")
 SHARED_KEYS = (*AGENT_KEYS, "groups", "profiles")
 
-_OTHER_READERS = ("codeMode", "toolSearch")  # of `tools`
-_NOT_SEARCHED = ("tools", "agents", "policy", "settings", "mcpServers", "mcp")  # at the top
+_OTHER_READERS = ("codeMode", "toolSearch")  # keys of `tools` that other modules read
+_NOT_SEARCHED = ("tools", "agents", "policy", "settings", "mcpServers", "mcp")  # have readers of their own
 _LOOK_ALIKES = (*SHARED_KEYS, "alsoAllow")
 _SELECTOR = re.compile(r"by[A-Z_]")
 _MAX_DEPTH = 16
@@ -29,7 +28,7 @@ _HOSTS_OWN = "If it is a setting of the host's own, hand over a document without
 
 
 class WrittenPolicy(Struct, frozen=True):
-    """One policy as somebody wrote it, by level. `path` is where: "policy", or "tools" of a document."""
+    """One policy as the host wrote it, by level. `path` is its place: "policy", or "tools" of a document."""
 
     path: str
     shared: Mapping[str, Any]
@@ -44,7 +43,7 @@ class WrittenPolicy(Struct, frozen=True):
 
 
 def policy_argument(value: object) -> WrittenPolicy:
-    """From the form of `Engine(policy=…)`, in which an agent's keys are directly under its name."""
+    """Reads the form of `Engine(policy=…)`, in which an agent's keys are directly under its name."""
     config = _object("policy", value)
     shared = {key: found for key, found in config.items() if key != "agents"}
     agents = config.get("agents")
@@ -52,7 +51,7 @@ def policy_argument(value: object) -> WrittenPolicy:
 
 
 def written_policies(document: object) -> tuple[WrittenPolicy, ...]:
-    """Every policy in a host's document; what is no document has none. Raises ConfigError."""
+    """Every policy in a host's document; none in a value that is not a document. Raises ConfigError."""
     if not is_document(document):
         return ()
     whole = _object("the document", document)
@@ -71,7 +70,7 @@ def written_policies(document: object) -> tuple[WrittenPolicy, ...]:
 
 
 def _section(path: str, section: object, keys: tuple[str, ...]) -> dict[str, Any]:
-    """The policy keys of a `tools` object, in which a host has other things too."""
+    """The policy keys of a `tools` object, which may have other keys of the host."""
     found: dict[str, Any] = {}
     for key, value in _object(path, {} if section is None else section).items():
         if key in keys:
@@ -82,7 +81,7 @@ def _section(path: str, section: object, keys: tuple[str, ...]) -> dict[str, Any
 
 
 def _agents(agents: object) -> dict[str, Any]:
-    """By id, from `agents.list`, from `agents` by id, or from a plain list."""
+    """Agents' policies by agent id, from `agents.list`, from `agents` by id, or from a plain list."""
     found: dict[str, Any] = {}
     for path, agent, entry in _agent_entries(agents):
         section = _agent_section(path, entry)
@@ -128,7 +127,8 @@ def _agent_section(path: str, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_look_alike(path: str, key: str, value: object, keys: tuple[str, ...]) -> None:
-    """A misspelt key, a list (of what, under `tools`, but of tools?), a choice by something unknown."""
+    """Refuses a misspelt key, an unknown selector (`by…`), and a list: it can hardly list anything but
+    tools."""
     meant = nearest(key, _LOOK_ALIKES, 1)
     is_meant = bool(meant) and _could_be(meant[0], value)
     is_chosen = _SELECTOR.match(key) is not None and isinstance(value, Mapping)
@@ -152,7 +152,7 @@ def _refuse_hidden(path: str, value: object) -> None:
 
 
 def _hidden_policy(path: str, value: object, depth: int) -> str | None:
-    """Where somebody wrote `tools: {allow, deny}` or `toolsBySender`, at any depth."""
+    """The path of a `tools: {allow, deny}` or a `toolsBySender`, at any depth; None without one."""
     if depth > _MAX_DEPTH or not isinstance(value, Mapping | list | tuple):
         return None
     inner = cast("Any", value)
@@ -171,7 +171,7 @@ def _has_lists(value: object) -> bool:
 
 
 def _could_be(key: str, value: object) -> bool:
-    """Whether the value is one of this key's kind, also if it is wrong in itself."""
+    """Whether the value has the kind that this key takes, even if its content is wrong."""
     match key:
         case "allow" | "deny" | "alsoAllow":
             return isinstance(value, list | tuple | str | Mapping)

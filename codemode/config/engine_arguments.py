@@ -1,8 +1,7 @@
-"""What an Engine may be made of, checked before anything else. Pure: nothing, or ConfigError by argument.
+"""Checks the arguments of an Engine before anything else. Pure; raises ConfigError with the argument's name.
 
-For what has no reader of its own. Types alone do not help a host that is not type-checked: an `approve` that
-cannot be called would be found out when the first approval is asked for, and a `redact` of None would record
-every value.
+It checks arguments that no other module reads. Types alone do not help a host that is not type-checked: an
+`approve` that is not callable would fail at the first approval; a `redact` of None would record every value.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ def check_engine_arguments(
     namespaces: object = None,
     redact: object = True,
 ) -> None:
-    """Raises ConfigError. What is inside a tool or a namespace is checked by who reads it."""
+    """Raises ConfigError. The readers of tools and namespaces check what is inside those."""
     if not _is_list(tools):
         _refuse("tools", "a list of tools", tools)
     if store_key is not None and not (isinstance(store_key, bytes) and len(store_key) == KEY_BYTES):
@@ -69,7 +68,7 @@ def _check_namespaces(namespaces: object) -> None:
 
 
 def _is_list(value: Any) -> bool:
-    """Anything to be gone through; a single text or object is a list that somebody forgot."""
+    """Whether it is iterable; a single text or object comes from a host that forgot the brackets."""
     return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
 
 

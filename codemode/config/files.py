@@ -14,12 +14,12 @@ _JSON_SUFFIXES = (".json", ".json5", ".jsonc")
 
 
 def read_config(path: str | os.PathLike[str], *, overlay: object = None) -> CodeModeConfig:
-    """From a file with the `codeMode` object, or a whole document with `tools` in it. Raises ConfigError."""
+    """Loads a file with the `codeMode` object, or a whole document with `tools` in it. Raises ConfigError."""
     return load_config(read_document(path), overlay=overlay)
 
 
 def read_document(path: str | os.PathLike[str]) -> Any:
-    """The whole file as plain data, for hosts that keep other sections in it too. Raises ConfigError."""
+    """Reads the whole file as plain data, for hosts with other sections in it. Raises ConfigError."""
     file = os.fspath(path)
     suffix = os.path.splitext(file)[1].lower()
     if suffix != ".toml" and suffix not in _JSON_SUFFIXES:
@@ -37,7 +37,7 @@ def _read_text(file: str) -> str:
             data = opened.read(_MAX_FILE + 1)
     except OSError as error:
         raise ConfigError(file, f"cannot be read: {error.strerror or error}.") from None
-    except ValueError as error:  # a name that no file can have
+    except ValueError as error:  # the name cannot be that of a file
         raise ConfigError(file, f"cannot be read: {error}.") from None
     if len(data) > _MAX_FILE:
         raise ConfigError(file, f"is larger than {_MAX_FILE} bytes.")
@@ -48,7 +48,7 @@ def _read_text(file: str) -> str:
 
 
 def _parse_json(file: str, text: str) -> Any:
-    from codemode.config.relaxed_json import JsonRefused, parse_json  # loaded by hosts that have such files
+    from codemode.config.relaxed_json import JsonRefused, parse_json  # only hosts with such files load it
 
     try:
         return parse_json(text)

@@ -1,4 +1,4 @@
-"""The only way to a configuration: what somebody wrote, checked and clamped by the rows of table.py. Pure."""
+"""The only way to a configuration: checks and clamps what a host wrote, by the rows of table.py. Pure."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Section = TypeVar("Section", CodeModeConfig, EngineSettings, ToolSearchConfig)
 
 
 def load_config(value: object = None, *, overlay: object = None) -> CodeModeConfig:
-    """From what a host has: true, false, nothing, the `codeMode` object, or a document with `tools` in it.
+    """Loads true, false, nothing, the `codeMode` object, or a document with `tools` in it.
 
-    `overlay` is the agent's own, in the same forms, but without a tool policy. Raises ConfigError.
+    `overlay` is the agent's configuration, in the same forms, but without a tool policy. Raises ConfigError.
     """
     sections = [section_of(given, "codeMode", rules_of(CodeModeConfig)) for given in (value, overlay)]
     config = resolve_config(*sections)
@@ -34,7 +34,7 @@ def load_config(value: object = None, *, overlay: object = None) -> CodeModeConf
 
 
 def resolve_config(global_value: object, agent_value: object = None) -> CodeModeConfig:
-    """The agent's fields over the global ones, field by field. Raises ConfigError."""
+    """Puts the agent's fields over the global ones, field by field. Raises ConfigError."""
     if isinstance(agent_value, CodeModeConfig) and agent_value.policies:
         raise ConfigError("agent_config", _AGENTS_POLICY)
     said, own = (_read("tools.codeMode", CodeModeConfig, given) for given in (global_value, agent_value))
@@ -43,10 +43,10 @@ def resolve_config(global_value: object, agent_value: object = None) -> CodeMode
 
 
 def load_tool_search(value: object = None, *, overlay: object = None) -> ToolSearchConfig:
-    """From true, false, nothing, the `toolSearch` object, or a document with `tools` in it.
+    """Loads true, false, nothing, the `toolSearch` object, or a document with `tools` in it.
 
-    An object is on unless its `enabled` says otherwise: somebody who names a mode wants it. `overlay` is the
-    agent's own, field by field over the other. Raises ConfigError.
+    An object is on unless its `enabled` says otherwise: a host that names a mode wants it. `overlay` is the
+    agent's configuration, which goes over the other field by field. Raises ConfigError.
     """
     rules = rules_of(ToolSearchConfig)
     sections = [section_of(given, "toolSearch", rules) for given in (value, overlay)]
@@ -61,7 +61,7 @@ def load_settings(value: EngineSettings | Mapping[str, Any] | None = None) -> En
 
 
 def _read(name: str, section: type[Struct], value: object) -> dict[str, Any]:
-    """The fields somebody set, in any of the forms a section has."""
+    """The fields that the host set, from any form of the section."""
     rules = rules_of(section)
     match value:
         case None:
@@ -78,7 +78,7 @@ def _read(name: str, section: type[Struct], value: object) -> dict[str, Any]:
 
 
 def _resolve(section: type[Section], fields: dict[str, Any]) -> Section:
-    """With the defaults, and no number above the field that bounds it, once that is known."""
+    """Adds the defaults, then lowers each number to the field that bounds it."""
     made = msgspec.convert(fields, section)
     bounds = {
         row.attribute: min(getattr(made, row.attribute), getattr(made, row.rule.at_most))

@@ -1,7 +1,7 @@
 """JSON as people write it in configuration files: comments, trailing commas, single quotes, bare keys.
 
-The grammar is JSON5's, read strictly: one value, no duplicate keys, nothing guessed. Any text gives plain
-data or JsonRefused with the line and column. Depth and the digits of a number are capped.
+The grammar is JSON5's, read strictly: one value, no duplicate keys, no guesses. Any text gives plain data, or
+JsonRefused with the line and column. Depth and the digits of a number are capped.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ABSENT = object()
 
 
 class JsonRefused(ValueError):
-    """The text is not JSON, not even the relaxed kind. The sentence says where and why."""
+    """The text is not JSON, not even the relaxed kind. The message says where and why."""
 
     code = "invalid_json"
 
@@ -43,7 +43,7 @@ class JsonRefused(ValueError):
 
 
 def parse_json(text: str) -> Any:
-    """Raises JsonRefused and nothing else, whatever the text."""
+    """Parses any text. Raises JsonRefused and nothing else."""
     reader = _Reader(text)
     value = reader.value(0)
     reader.expect_end()
@@ -117,7 +117,7 @@ class _Reader:
         body = found[1] if found[1] is not None else found[2]
         if "\\" in body:
             body = _ESCAPE.sub(lambda escape: self._unescape(escape[1], start), body)
-            body = well_formed(body)  # halves of one character may have been escaped apart
+            body = well_formed(body)  # two escapes may have the halves of one character
         return body
 
     def _unescape(self, escape: str, start: int) -> str:

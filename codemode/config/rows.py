@@ -1,7 +1,7 @@
 """The rows of the settings table, read from its structs: for the loaders, the help and the docs. Pure.
 
-A row is one field: its key and default, the rule for its values, and what `Says` says of it. The rule of a
-number is written in the row; for flags and words the type says it already.
+A row is one field: its key and default, the rule for its values, and the text in `Says`. The row of a number
+has the rule; for flags and words the type is the rule.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _LARGER: dict[str, tuple[tuple[int, str], ...]] = {
 
 
 class Says(Struct, frozen=True):
-    """`meaning` is a phrase in Markdown. `reached` is what happens at the limit, where the field is one.
+    """`meaning` is a phrase in Markdown. `reached` says what happens at the limit, if the field is a limit.
 
-    `default` is the default in words, where it depends on the machine.
+    `default` is the default in words, if it depends on the machine.
     """
 
     meaning: str
@@ -33,7 +33,7 @@ class Says(Struct, frozen=True):
 
 
 class NotASetting(Struct, frozen=True):
-    """Marks a field of a struct that nobody can set: it travels along with the settings."""
+    """Marks a field that no host can set: it travels along with the settings."""
 
 
 class Row(Struct, frozen=True):
@@ -48,7 +48,7 @@ class Row(Struct, frozen=True):
 
 @cache
 def rows_of(section: type[Struct]) -> dict[str, Row]:
-    """By key, in the order of the table."""
+    """The rows of a section by key, in the order of the table."""
     fields = msgspec.structs.fields(section)
     return {field.encode_name: _row(field) for field in fields if NotASetting() not in get_args(field.type)}
 
@@ -59,7 +59,7 @@ def rules_of(section: type[Struct]) -> dict[str, FieldRule]:
 
 
 def in_words(number: int, unit: str) -> str:
-    """`64 MiB`, `10 s`, `16 calls`: in the largest unit that leaves a whole number."""
+    """Writes `64 MiB`, `10 s`, `16 calls`: takes the largest unit that gives a whole number."""
     if number == 0:
         return "0"
     for size, name in _LARGER.get(unit, ()):
@@ -69,7 +69,7 @@ def in_words(number: int, unit: str) -> str:
 
 
 def help_of(row: Row) -> str:
-    """For argparse: the meaning without markup, and the default."""
+    """The help for argparse: the meaning without markup, and the default."""
     unit = row.rule.unit if isinstance(row.rule, Number) else ""
     default = row.says.default or (in_words(row.default, unit) if unit else str(row.default))
     return f"{row.says.meaning} (default {default})".replace("`", "").replace("%", "%%")

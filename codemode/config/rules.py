@@ -1,7 +1,7 @@
-"""What a configuration field may hold, and the one way a configuration is refused. Pure.
+"""The rules for configuration fields, and ConfigError, the one way to refuse a configuration. Pure.
 
-A rule turns what somebody wrote into what the engine uses, or raises ConfigError naming the key and what is
-allowed. Numbers out of range are not refused but clamped.
+A rule turns what the host wrote into what the engine uses, or raises ConfigError with the key and the allowed
+values. A number out of range is clamped, not refused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from codemode.nearest import did_you_mean
 
 
 class ConfigError(ValueError):
-    """The configuration must be corrected by who wrote it. Nothing of it was used.
+    """The host must correct its configuration. The engine has used nothing of it.
 
     `key` is the path of the field, such as "tools.codeMode.timeoutMs", or the name of a file.
     """
@@ -36,7 +36,7 @@ class Flag(Struct, frozen=True):
 
 
 class Number(Struct, frozen=True):
-    """`at_most` is a field of the same section, by its name in Python: this one is not above that one."""
+    """`at_most` names another field of the section, as Python spells it, which bounds this one from above."""
 
     low: int
     high: int
@@ -44,8 +44,8 @@ class Number(Struct, frozen=True):
     at_most: str = ""
 
     def read(self, key: str, value: object) -> int:
-        """Clamped, then cut to a whole number."""
-        # bool is an int to Python, but nobody means 1 by true
+        """Clamps the number, then cuts it to a whole one."""
+        # a bool is an int in Python, but true does not mean 1
         if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
             raise ConfigError(key, f"must be a number from {self.low} to {self.high}, not {shown(value)}.")
         return int(min(max(value, self.low), self.high))
@@ -66,7 +66,7 @@ class SomeOf(Struct, frozen=True):
     allowed: tuple[str, ...]
 
     def read(self, key: str, value: object) -> tuple[str, ...]:
-        """In the order of `allowed`, each once."""
+        """Returns the words in the order of `allowed`, each once."""
         wanted = _choices(self.allowed, "and")
         items = cast("list[object]", value) if isinstance(value, list | tuple) else []
         if not items:
@@ -82,7 +82,7 @@ class SomeOf(Struct, frozen=True):
 
 
 class Gated(Struct, frozen=True):
-    """A gate that people also write as true and false."""
+    """A gate; true and false stand for on and off."""
 
     allowed: tuple[str, ...] = ("off", "on", "auto")
 
@@ -93,7 +93,7 @@ class Gated(Struct, frozen=True):
 
 
 class Names(Struct, frozen=True):
-    """A list of texts that are not blank; `kind` says which, for the docs."""
+    """A list of texts that are not blank; `kind` names them in the docs."""
 
     kind: str
 
@@ -116,9 +116,9 @@ def is_document(value: object) -> bool:
 
 
 def section_of(document: object, name: str, rules: Mapping[str, FieldRule]) -> object:
-    """`tools.<name>` of a host's document; whatever is no document is the section itself.
+    """`tools.<name>` of a host's document; a value that is not a document is the section itself.
 
-    What was meant for this section must not be lost beside `tools`. Policy is documents.py's to find.
+    Refuses a field of this section beside `tools`, where it would be lost. documents.py looks for policy.
     """
     if not is_document(document):
         return document
@@ -138,7 +138,7 @@ def section_of(document: object, name: str, rules: Mapping[str, FieldRule]) -> o
 
 
 def _is_said(key: str, sections: Mapping[str, object]) -> bool:
-    """In a section of ours, where it belongs; one of that name outside is then the host's."""
+    """Whether a section of ours sets the key; the same name outside is then the host's own."""
     for section in (sections.get(name) for name in ("codeMode", "toolSearch")):
         if key == "enabled" if isinstance(section, bool) else isinstance(section, Mapping) and key in section:
             return True
@@ -146,7 +146,7 @@ def _is_said(key: str, sections: Mapping[str, object]) -> bool:
 
 
 def _takes(rule: FieldRule, value: object) -> bool:
-    """A host's `mode: "dev"` is not ours."""
+    """Whether the rule accepts the value: a host's own `mode: "dev"` is not our `mode`."""
     try:
         rule.read("", value)
     except ConfigError:
@@ -155,7 +155,7 @@ def _takes(rule: FieldRule, value: object) -> bool:
 
 
 def read_fields(section: str, value: Mapping[Any, Any], rules: Mapping[str, FieldRule]) -> dict[str, Any]:
-    """The fields somebody set, checked and clamped, under the names they have in the file."""
+    """The fields that the host set, checked and clamped, under their names in the file."""
     found: dict[str, Any] = {}
     for key, written in value.items():
         rule = rules.get(key) if isinstance(key, str) else None
@@ -182,7 +182,7 @@ def _meant(value: object, allowed: tuple[str, ...]) -> str:
 
 
 def shown(value: object) -> str:
-    """Short, in the words of a configuration file. Containers are not quoted: they may hold anything."""
+    """A value for an error text, short. Containers are not quoted: they may hold anything."""
     match value:
         case None:
             return "null"

@@ -1,6 +1,6 @@
-"""`Engine(store=…)`: a path, a URL or an object, read into where suspended runs are kept. Pure.
+"""Reads `Engine(store=…)`, which says where suspended runs are kept: a path, a URL or an object. Pure.
 
-URLs are written as SQLAlchemy has them: three slashes before a relative path, four before an absolute one.
+URLs have SQLAlchemy's form: three slashes before a relative path, four before an absolute one.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ def read_store(given: str) -> Path | None: ...
 @overload
 def read_store(given: object) -> Path | SnapshotStore | None: ...
 def read_store(given: object) -> Path | SnapshotStore | None:
-    """The file, or the object itself; None for memory. Raises ConfigError.
+    """The path of the file, or the object itself; None for memory. Raises ConfigError.
 
-    A URL may hold a password, so nothing of it is told but how it begins.
+    A URL may hold a password, so an error shows its scheme only.
     """
     if given is None or (isinstance(given, str) and given in _MEMORY):
         return None
@@ -41,13 +41,13 @@ def read_store(given: object) -> Path | SnapshotStore | None:
 
 
 def is_durable(store: SnapshotStore) -> bool:
-    """Whether what it keeps outlives the process. An object that does not say is taken to be a database."""
+    """Whether its snapshots outlive the process. An object that does not say so is taken for a database."""
     return bool(getattr(store, "is_durable", True))
 
 
 def check_store(store: object, store_key: bytes | None) -> None:
-    """Raises ConfigError, also for a store that needs a key and has none: a file has one beside it, but where
-    would one be kept for an object that others may open in another process?"""
+    """Raises ConfigError, also for a durable store object without a key: a file has a key file beside it, but
+    an object has no such place, and another process may open it."""
     found = read_store(store)
     if found is None or isinstance(found, Path) or not is_durable(found) or store_key is not None:
         return

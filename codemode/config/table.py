@@ -1,8 +1,8 @@
 """Every setting there is, one row each: name, type, meaning, what is allowed, unit and default. Data only.
 
 A new setting is one row here and nothing else. rows.py reads the rows; the checks and clamps of a value, the
-texts of errors, the command line's help and the tables of docs/ are made from them. The structs are apart
-because every key of `tools.codeMode` is promised to hosts, while how many workers there are is not.
+texts of errors, the command line's help and the tables of docs/ are made from them. There are several structs
+because every key of `tools.codeMode` is promised to hosts, while the number of workers is not.
 
 The structs check nothing themselves; `load_config`, `load_settings` and `load_tool_search` do.
 """
@@ -34,7 +34,7 @@ _CORES = os.cpu_count() or 1
 class CodeModeConfig(Struct, frozen=True, kw_only=True, rename="camel"):
     """`tools.codeMode`, resolved: every number is within its clamp.
 
-    `policies` are the tool policies of the document it was read from, for the engine that is made with it.
+    `policies` are the tool policies of the same document; the engine applies them.
     """
 
     enabled: Annotated[bool, Says(
@@ -66,14 +66,14 @@ class CodeModeConfig(Struct, frozen=True, kw_only=True, rename="camel"):
     policies: Annotated[tuple[WrittenPolicy, ...], NotASetting()] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """`tools.codeMode` as a file has it; `load_config` of it is this again, without `policies`."""
+        """The form of a configuration file; `load_config` makes this again of it, without `policies`."""
         found = _plain(msgspec.structs.replace(self, policies=()))
         del found["policies"]
         return found
 
 
 class EngineSettings(Struct, frozen=True, kw_only=True, rename="camel"):
-    """How the engine works, which no model and no program can see. Resolved like the configuration."""
+    """How the engine works; no model and no program sees it. Resolved like the configuration."""
 
     worker_reuse: Annotated[int, Number(1, 1_000_000, "legs"), Says(
         "legs for each worker process; 1 gives every leg a process of its own")] = 1
@@ -120,7 +120,7 @@ class ToolSearchConfig(Struct, frozen=True, kw_only=True, rename="camel"):
     max_search_limit: Annotated[int, Number(1, 50, "hits"), Says("of a search at most")] = 50
 
     def to_dict(self) -> dict[str, Any]:
-        """As a configuration file has it; `load_tool_search` of it is this again."""
+        """The form of a configuration file; `load_tool_search` makes this again of it."""
         return _plain(self)
 
 

@@ -1,7 +1,7 @@
-"""Approvals of an MCP server: what a person has to decide on, and asking them through the client.
+"""Approvals of an MCP server: the server asks a person through the client.
 
-An engine's approval leaves its run `waiting`. A client with elicitation is asked: before 2026 by a request in
-the middle of the call, since then by an answer that says what is needed, after which the call comes again.
+A run that needs an approval is `waiting`. A client with elicitation asks its person: before 2026 because of a
+request in the middle of the call; since then because of an answer that asks, after which it calls again.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _SCHEMA = {
 
 
 class ApprovalTexts:
-    """What the engine wants approved, with the arguments: results have none, because models read them.
+    """Texts for the person, with the arguments: results leave those out, because models read results.
 
-    Keeps the newest; for one that is forgotten the person sees the summary alone.
+    Keeps the newest texts; without its text the person sees the summary alone.
     """
 
     def __init__(self, configured: Approve | None) -> None:
@@ -43,7 +43,7 @@ class ApprovalTexts:
         self._texts: OrderedDict[str, str] = OrderedDict()
 
     async def approve(self, request: ApprovalRequest) -> Decision | None:
-        """For the engine: who was configured decides; else it is noted, and the run waits for the client."""
+        """The engine's handler. The configured handler decides; else the text is kept, and the run waits."""
         decided = await ask_handler(self._configured, request)
         if decided is None:
             arguments = msgspec.json.encode(request.arguments).decode()
@@ -60,14 +60,14 @@ class ApprovalTexts:
 
 
 def can_elicit(context: ServerRequestContext[Any, Any]) -> bool:
-    """Whether the client has forms. One that names no mode has them: once there was no other."""
+    """Whether the client shows forms. A client that names no mode does: forms were once the only mode."""
     able = context.session.client_capabilities
     asking = None if able is None else able.elicitation
     return asking is not None and (asking.form is not None or asking.url is None)
 
 
 def open_approvals(result: Waiting, undecided: Iterable[str]) -> list[PendingCall]:
-    """Those that can still be asked about: not the ones a person has put aside."""
+    """The calls to ask about: those that wait for an approval and that no person has put aside."""
     aside = frozenset(undecided)
     return [
         call
@@ -87,7 +87,7 @@ def question(text: str) -> types.ElicitRequest:
 
 
 async def ask_now(context: ServerRequestContext[Any, Any], text: str) -> types.ElicitResult | None:
-    """In the middle of a call. None if the client cannot be asked after all."""
+    """Asks in the middle of a call. None if the client does not answer after all."""
     from mcp import MCPError, types
     from mcp.shared.message import ServerMessageMetadata
     from pydantic import ValidationError
@@ -104,7 +104,7 @@ async def ask_now(context: ServerRequestContext[Any, Any], text: str) -> types.E
 
 
 def decision_of(answer: object) -> Decision | None:
-    """None where the person did not choose. A form without a plain yes is a no."""
+    """The person's decision, None without one. A form without a plain yes is a no."""
     from mcp import types
 
     if not isinstance(answer, types.ElicitResult) or answer.action == "cancel":

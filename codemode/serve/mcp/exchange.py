@@ -1,7 +1,6 @@
 """One `tools/call` of a client, from its arguments to its result, with the questions in between.
 
-A client that cancels the call aborts the run. What a program has put out before a question is part of the
-result that the client gets in the end.
+A client that cancels the call aborts the run. The last result also has the output from before a question.
 """
 
 from __future__ import annotations
@@ -35,16 +34,16 @@ if TYPE_CHECKING:  # loaded when it is served
 
 
 class ExchangeState(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a client brings back with its answers. Sealed on the way: only what was sent comes back."""
+    """State that the client sends back with its answers. It is sealed: a client cannot change it."""
 
     run_id: str
-    asked: list[str]  # approval ids; the answers have their positions as keys
-    aside: list[str]  # those the person did not want to decide
+    asked: list[str]  # approval ids; an answer's key is its position here
+    aside: list[str]  # approvals that the person did not want to decide
 
 
 @dataclass(slots=True)
 class Exchange:
-    """For one request of one session."""
+    """Serves one request of one session."""
 
     engine: Engine
     asked: ApprovalTexts
@@ -69,7 +68,7 @@ class Exchange:
     async def answered(
         self, state: ExchangeState, answers: dict[str, Any]
     ) -> CodeModeResult | types.InputRequiredResult:
-        """The call has come again, with what the person said. It goes on where the first one stopped."""
+        """Serves the second call, which has the person's answers: goes on where the first one stopped."""
         held = self.held.take(state.run_id)
         self.aside = list(state.aside)
         decisions = [decision_of(answers.get(str(place))) for place in range(len(state.asked))]
@@ -82,7 +81,7 @@ class Exchange:
             return await self._shown(await self._go_on(state.run_id, held.output if held else ()))
 
     async def _shown(self, result: CodeModeResult) -> CodeModeResult | types.InputRequiredResult:
-        """The result, as soon as there is nothing left to ask about."""
+        """Asks about each open approval, then returns the result."""
         from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
         while isinstance(result, Waiting) and can_elicit(self.context) and self._has_room(result):
@@ -97,7 +96,7 @@ class Exchange:
         return result
 
     def _has_room(self, result: Waiting) -> bool:
-        """Output is shown before it becomes more than one result may have."""
+        """Whether one result can hold more output; a full one is shown before the next question."""
         return len(msgspec.json.encode(result.output)) <= self.engine.config.max_output_bytes
 
     def _input_required(self, result: Waiting, calls: list[PendingCall]) -> types.InputRequiredResult:
@@ -115,7 +114,7 @@ class Exchange:
         )
 
     async def _ask_each(self, run_id: str, calls: list[PendingCall]) -> bool:
-        """Whether anything was decided. A client that gives up while it is asked gives up the run."""
+        """Asks; whether the person decided anything. A client that cancels meanwhile aborts the run."""
         has_decided = False
         try:
             for call in calls:

@@ -1,4 +1,4 @@
-"""`exec` and `wait` as the two tools of an MCP server: listing them, calling them, and whose run is whose."""
+"""`exec` and `wait` as the two tools of an MCP server: lists them, calls them, keeps clients' runs apart."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PUT_ASIDE = "A call waits for an approval that the user has put aside. `wait` a
 
 
 class Front:
-    """Of one server, for all its clients. `stdio_session` names the one client of a pipe."""
+    """The tools of one server, for all its clients. `stdio_session` names the one client of a pipe."""
 
     def __init__(self, engine: Engine, asked: ApprovalTexts, stdio_session: str | None = None) -> None:
         self._engine = engine
@@ -43,11 +43,11 @@ class Front:
         from mcp import types
 
         shown = render_tools(await self._visible(self.session_of(context)), "mcp")
-        check_payload({"tools": shown})  # whatever happens, nothing else is ever shown
+        check_payload({"tools": shown})  # no client ever sees anything else
         return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in shown])
 
     async def _visible(self, session: str) -> tuple[Tool, ...]:
-        """Also while there is no tool to call: a server behind this one may come up later."""
+        """exec and wait, also while there is no tool to call: a server behind this one may come up later."""
         prepared = await self._engine.prepare(session=session)
         if prepared.active:
             return prepared.visible
@@ -79,7 +79,7 @@ class Front:
         return self._call_result(result, can_elicit(context))
 
     def _call_result(self, result: CodeModeResult, can_ask: bool) -> types.CallToolResult:
-        """What a model is shown, twice: as data, and as text for clients that show only text to it."""
+        """What the model sees, twice: as data, and as text for clients that show only text to the model."""
         from mcp import types
 
         shown = result.for_model()
@@ -93,10 +93,10 @@ class Front:
         )
 
     def session_of(self, context: ServerRequestContext[Any, Any]) -> str:
-        """The engine's session for whoever sent this. The ids of HTTP sessions are secrets and are not kept.
+        """The engine's session for the sender. HTTP session ids are secrets: the server keeps their digests.
 
-        Since 2026 there are no sessions over HTTP: there a run's id, which nobody can guess, is what its
-        owner has; whoever stands behind a proxy that authenticates is told apart by their credentials.
+        Since 2026 HTTP has no sessions: there a client owns a run by its id, which nobody can guess. Behind a
+        proxy that authenticates, the credentials tell clients apart as well.
         """
         from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
@@ -110,7 +110,7 @@ class Front:
 
 
 def session_name(session_id: str) -> str:
-    """For a session of the handshake era."""
+    """The engine's session for an HTTP session, as clients before 2026 have one."""
     return f"mcp-http-{_digest(session_id)}"
 
 

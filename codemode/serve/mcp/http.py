@@ -1,7 +1,7 @@
 """MCP over streamable HTTP: an address, checked headers, and sessions that take their runs with them.
 
-There is no authentication here. Whoever can reach the address can run programs with all tools: what is bound
-to anything but this machine belongs behind something that asks who it is.
+There is no authentication here. Every client that reaches the address can run programs with all tools: a
+server bound to anything but this machine belongs behind a proxy that authenticates.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where clients are listened to, and how they may call it."""
+    """The socket for clients, and the headers they may send."""
 
     listener: socket.socket
     security: TransportSecuritySettings
 
 
 def open_place(options: ServeOptions) -> Place:
-    """Raises ConfigError for an address that cannot be used."""
-    assert options.http is not None, "whoever calls this has looked"
+    """Listens at the address. Raises ConfigError for one that cannot be used."""
+    assert options.http is not None, "only called with an address"
     allowed = security(options)
     return Place(_listen(*options.http), allowed)
 
 
 async def serve_http(server: Server[Any], engine: Engine, place: Place, max_message_bytes: int) -> None:
-    """Until it is cancelled; requests that run then have a moment to end."""
+    """Serves until it is cancelled; open requests then have a moment to end."""
     import uvicorn
 
     listener = place.listener
@@ -79,7 +79,7 @@ async def serve_http(server: Server[Any], engine: Engine, place: Place, max_mess
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Raises ConfigError."""
+    """Opens the socket. Raises ConfigError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -93,11 +93,11 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def security(options: ServeOptions) -> TransportSecuritySettings:
-    """Which Host and Origin headers are taken: a page in a browser must not reach this server by a name that
-    its owner has pointed here. Raises ConfigError where no Host header would be the right one."""
+    """The accepted Host and Origin headers: a page in a browser must not reach this server by a name that its
+    owner points here. Raises ConfigError if no Host header would be accepted."""
     from mcp.server.transport_security import TransportSecuritySettings
 
-    assert options.http is not None, "whoever calls this has looked"
+    assert options.http is not None, "only called with an address"
     host = options.http[0]
     own = [*_LOCAL] if _is_local(host) else [f"[{host}]" if ":" in host else host]
     if _is_any(host):
@@ -125,7 +125,7 @@ def _is_any(host: str) -> bool:
 
 
 def _ending_sessions(app: App, engine: Engine) -> App:
-    """A client that ends its session (DELETE) ends its suspended runs: nobody can wait for them any more."""
+    """A client that ends its session (DELETE) ends its suspended runs: it cannot wait for them any more."""
 
     async def ending(scope: Message, receive: Receive, send: Send) -> None:
         statuses: list[int] = []
@@ -145,7 +145,7 @@ def _ending_sessions(app: App, engine: Engine) -> App:
 
 
 def _quiet(base: type[Any]) -> type[Any]:
-    """uvicorn's server without its own signal handlers: ours end everything, not only HTTP."""
+    """uvicorn's server without its signal handlers: those of serve/ end everything, not only HTTP."""
 
     class Quiet(base):
         @contextmanager

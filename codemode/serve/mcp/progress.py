@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # loaded when it is served
 async def progress_told(
     context: ServerRequestContext[Any, Any], engine: Engine, tool_call: str, run_id: str | None
 ) -> AsyncGenerator[None]:
-    """Of the run with this id, or of the one that exec is about to start under this tool call."""
+    """Tells progress of the run with this id, or of the one that exec starts under this tool call."""
     if "progress_token" not in (context.meta or {}):
         yield
         return
@@ -27,7 +27,7 @@ async def progress_told(
     teller = asyncio.create_task(_tell(context, events, tool_call, run_id), name="codemode mcp progress")
     try:
         yield
-        events.close()  # what has happened is told before the result is
+        events.close()  # the client hears of all calls before it gets the result
         await asyncio.gather(teller, return_exceptions=True)
     finally:
         teller.cancel()

@@ -1,6 +1,6 @@
 """`codemode serve --mcp`: an MCP server with exactly `exec` and `wait`, in front of all tools of an engine.
 
-Over stdio for one client, or over streamable HTTP for many, each with runs of its own.
+It serves one client over stdio, or many over streamable HTTP, each with runs of its own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ If a result has the status "waiting", call `wait` with its runId."""
 
 
 async def serve_mcp(options: ServeOptions) -> int:
-    """The exit code: 0 when the client, or a signal, ended it. Raises ConfigError before it serves."""
+    """Returns the exit code: 0 if the client or a signal ended it. Raises ConfigError before it serves."""
     if find_spec("mcp") is None:
         raise ConfigError("mcp", 'serving MCP needs its SDK: pip install "codemode[mcp]".')
     with ended_by_signals() as ended:
@@ -56,7 +56,7 @@ async def _over_http(options: ServeOptions) -> None:
 
 
 def make_server(front: Front, ttl_seconds: float) -> Server[Any]:
-    """`ttl_seconds`: how long an answer to a question can be brought back."""
+    """Makes the SDK's server. A client has `ttl_seconds` to answer a question."""
     from mcp.server.lowlevel import Server
     from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 

@@ -1,6 +1,6 @@
 """MCP over standard input and output.
 
-Not the SDK's own transport: that one reads lines of any length, in a thread that cannot be stopped.
+The SDK's own transport is not used: it reads lines of any length, in a thread that cannot be stopped.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ if TYPE_CHECKING:  # loaded when it is served
 
 
 async def serve_pipes(server: Server[Any], lines: LineReader, out: LineWriter) -> None:
-    """Returns when the client has closed its end; what it had asked for is cancelled then."""
+    """Serves until the client closes its end, then cancels its open requests."""
     await server.run(Incoming(lines), Outgoing(out), server.create_initialization_options())
 
 
 class Incoming(Readable):
-    """The client's messages. A line that is none goes to the SDK as an exception, which drops it."""
+    """The client's messages. A line that is not a message goes to the SDK as an exception, which drops it."""
 
     def __init__(self, lines: LineReader) -> None:
         self._lines = lines
 
     async def receive(self) -> SessionMessage | Exception:
-        """Raises anyio.EndOfStream."""
+        """The next message. Raises anyio.EndOfStream."""
         import anyio
         from mcp.shared.message import SessionMessage
         from mcp.types import jsonrpc_message_adapter
@@ -46,7 +46,7 @@ class Outgoing(Stream):
         self._out = out
 
     async def send(self, item: SessionMessage, /) -> None:
-        """Raises anyio.BrokenResourceError."""
+        """Writes a message. Raises anyio.BrokenResourceError."""
         import anyio
 
         try:

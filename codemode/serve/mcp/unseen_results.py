@@ -1,4 +1,4 @@
-"""Results that no client has seen yet: their runs wait for an answer, with which the client comes again."""
+"""Results that no client has seen yet: each run waits for an answer, and the client then calls again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MAX_BYTES = 32 << 20
 
 
 class Held:
-    """Bounded: what clients never came back for makes room for others."""
+    """Keeps unseen results, bounded in bytes: the oldest, whose client never called again, goes first."""
 
     def __init__(self, most_bytes: int = _MAX_BYTES) -> None:
         self._most_bytes = most_bytes
