@@ -1,6 +1,6 @@
-"""The engine for code without an event loop: the same names, each call blocking until its answer is there.
+"""The engine for code without an event loop: the same names, and each call blocks until its answer comes.
 
-A thin front: one thread with one event loop, in which an ordinary Engine lives and every call is made.
+It is a thin front: one thread has one event loop, in which an ordinary Engine lives and makes every call.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def _front(
     needs_start: bool = False,
     then: Callable[[BlockingEngine, T], T] | None = None,
 ) -> Callable[Concatenate[BlockingEngine, P], T]:
-    """A method of Engine, with its parameters and its docstring, as one that blocks. Without `needs_start` it
-    is one that an engine answers which was never started."""
+    """Makes a method of Engine one that blocks, with its parameters and its docstring. Without `needs_start`,
+    an engine that was never started answers it too."""
 
     @functools.wraps(method)
     def call(self: BlockingEngine, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -58,7 +58,7 @@ def _front(
 def _whole(
     method: Callable[Concatenate[Engine, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[BlockingEngine, P], T]:
-    """The same for `run`, whose `on_waiting` may call the blocking engine: it gets a thread of its own."""
+    """The same for `run`. Its `on_waiting` may call the blocking engine, so it gets a thread of its own."""
     front = _front(method)
 
     @functools.wraps(method)
@@ -72,7 +72,7 @@ def _whole(
 
 
 def _reachable(self: BlockingEngine, made: PreparedRun) -> PreparedRun:
-    """The model's exec and wait run in the engine's loop, in whichever loop they are awaited."""
+    """Makes the model's exec and wait run in the engine's loop, for callers in any loop."""
 
     def hop(tool: Tool) -> Tool:
         async def run(arguments: dict[str, Any], context: CallContext) -> Any:
@@ -87,9 +87,9 @@ def _reachable(self: BlockingEngine, made: PreparedRun) -> PreparedRun:
 
 
 class BlockingEngine:
-    """`with BlockingEngine(...) as engine`; takes what Engine takes. Safe to call from several threads.
+    """`with BlockingEngine(...) as engine`; takes what Engine takes. Several threads may call it.
 
-    Not from its own: an async tool, a hook or a handler that calls it gets a RuntimeError.
+    Its own thread may not: an async tool, a hook or a handler that calls it gets a RuntimeError.
     """
 
     def __init__(self, tools: Iterable[Any] = (), config: object = True, **options: Any) -> None:
@@ -97,7 +97,7 @@ class BlockingEngine:
         self.config = self.engine.config
         self.settings = self.engine.settings
         self.thread = LoopThread()
-        self._turn = threading.Lock()  # starting and closing, one after the other
+        self._turn = threading.Lock()  # start and close take turns
 
     def __enter__(self) -> BlockingEngine:
         self.start()
@@ -110,7 +110,7 @@ class BlockingEngine:
         return f"<Blocking{repr(self.engine)[1:]}"
 
     def start(self) -> None:
-        """Raises what Engine.start raises, and RuntimeError for one that was started before."""
+        """Raises what Engine.start raises, and RuntimeError if the engine was started before."""
         self.thread.refuse_itself()
         with self._turn:
             self.thread.start()
@@ -121,7 +121,7 @@ class BlockingEngine:
                 raise
 
     def close(self) -> None:
-        """Whoever waits for a run gets `aborted`. Nothing happens to an engine that does not run."""
+        """Closes the engine, if it runs. Callers that still wait for a run get `aborted`."""
         self.thread.refuse_itself()
         with self._turn:
             if self.thread.loop is not None:
@@ -144,19 +144,20 @@ class BlockingEngine:
     session_trajectory = _front(Engine.session_trajectory)
 
     def stats(self) -> EngineStats:
-        """Counts since the start, and what there is now."""
+        """Counts since the start, and the state now."""
         return self.thread.look(self.engine.stats)
 
     def health(self, *, probe: bool = False) -> Health:
-        """The last known status: healthy, degraded or unavailable, and why. `probe=True` is `probe()`."""
+        """The last known status: healthy, degraded or unavailable, and why. `probe=True` calls `probe()`."""
         return self.probe() if probe else self.thread.look(lambda: Health(self.engine.health()))
 
     def probe(self) -> Health:
-        """Tries each part first: a program in a worker, a snapshot in the store, each MCP server."""
+        """The status after trying each part: a program in a worker, a snapshot in the store, each MCP
+        server."""
         return Health(self.thread.do(self.engine.probe()))
 
     def events(self, run_id: str | None = None) -> BlockingEvents:
-        """What happens from now on, in one run or in all. Ends with the run, or when the engine is closed."""
+        """The events from now on, of one run or of all. They end with the run, or when the engine closes."""
         self.thread.require_start()
         return BlockingEvents(self.thread, self.thread.look(lambda: self.engine.events(run_id)))
 
@@ -168,20 +169,20 @@ class BlockingEngine:
 
 
 class BlockingEvents:
-    """An iterator over events; made by BlockingEngine.events. Several threads may share it, each event then
-    goes to one of them."""
+    """An iterator over events; BlockingEngine.events makes it. Several threads may share it: each event goes
+    to one of them."""
 
     def __init__(self, thread: LoopThread, events: Subscription) -> None:
         self.run_id = events.run_id
         self._thread = thread
         self._events = events
         self._turn = threading.Lock()
-        # the hub's listeners must change in its own thread only, also when one is thrown away
+        # only the hub's own thread may change its listeners, also when this object is collected
         weakref.finalize(self, _drop, thread.loop, events).atexit = False
 
     @property
     def dropped(self) -> int:
-        """Events that were lost because nobody read them in time."""
+        """How many events were lost because no thread read them in time."""
         return self._events.dropped
 
     def __iter__(self) -> BlockingEvents:
@@ -199,7 +200,7 @@ class BlockingEvents:
         return await anext(self._events, None)
 
     def close(self) -> None:
-        """Ends it, also for who waits for the next event. What is there already can still be read."""
+        """Ends the events, also for a thread that waits for one. Those that came before can still be read."""
         self._thread.look(self._events.close)
 
 
@@ -221,10 +222,10 @@ def run(
     timeout: float | None = None,
     **options: Any,
 ) -> CodeModeResult:
-    """One program, from start to end, as `Engine.run` has it, in an engine of its own. An approval that is
-    asked for and that neither `approve` nor `on_waiting` answers ends it as `waiting`.
+    """Runs one program from start to end, like `Engine.run`, in an engine of its own. The result is `waiting`
+    if neither `approve` nor `on_waiting` answers an approval.
 
-    `session` or `scope` is what tools and hooks are told; `options` are those of Engine.
+    Tools and hooks see `session` or `scope`; `options` are those of Engine.
     """
     with BlockingEngine(tools, config, **options) as engine:
         who = scope_of(scope, session=session)

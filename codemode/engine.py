@@ -3,7 +3,7 @@
     exec ─► inputs ─► Run + Environment ─► Leg ─► Worker … Guest, and back as a CodeModeResult
 
 Every outcome that a caller or a program can provoke is a result object; exceptions are for misuse of the
-engine itself. Belongs to one event loop, and leaves nothing behind when it is closed.
+engine itself. An engine belongs to one event loop, and leaves nothing behind when it is closed.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ from codemode.workers.errors import SupervisorError
 from codemode.workers.settings import WorkerSettings
 from codemode.workers.supervisor import Supervisor
 
-if TYPE_CHECKING:  # loaded by the first who needs it
+if TYPE_CHECKING:  # loaded at the first use
     from codemode.namespaces import Namespace
     from codemode.tool_search import ToolSearch
 
@@ -94,8 +94,8 @@ class Engine(RunControl):
         `config` may be a host's whole document; a tool policy in it holds beside `policy`.
         `store` keeps suspended runs: a path or `sqlite:///` URL of a file, an object that implements
         `codemode_snapshots.SnapshotStore` (its maker closes it), or None for memory.
-        `namespaces` are by the plugin that owns them; more can be registered later.
-        `redact` is for trajectories: True keeps shapes, False values, a function decides for each of them.
+        `namespaces` are keyed by the plugin that owns them; the host can register more later.
+        `redact` is for trajectories: True keeps shapes, False keeps values, a function decides one by one.
         """
         configure_if_asked()
         check_engine_arguments(tools, store, store_key, hooks, approve, audit, namespaces, redact)
@@ -139,7 +139,7 @@ class Engine(RunControl):
         return f"<Engine {len(self._runs.all())} runs, {self._supervisor!r}>"
 
     async def start(self) -> None:
-        """Opens the store and starts the workers. Where those cannot start, exec says so with a result."""
+        """Opens the store and starts the workers. If those cannot start, the result of each exec says so."""
         if self._loop is not None:
             raise RuntimeError("An engine is started once. Make a new one.")
         self._loop = asyncio.get_running_loop()
@@ -147,7 +147,7 @@ class Engine(RunControl):
             for stone in await self._stored.open():
                 _log.warning("run %s was being resumed when its engine died; it is gone", stone.run_id)
             self._start_failure, _ = await asyncio.gather(self._start_workers(), self._mcp.open())
-        except BaseException:  # cancelled, most likely: nobody will close what is half open
+        except BaseException:  # most likely cancelled: the caller will not close a half-open engine
             await finish_despite_cancel(self._shut())
             raise
         self._expiry = asyncio.create_task(self._runs.expire_for_ever(), name="codemode expiry")
@@ -164,9 +164,9 @@ class Engine(RunControl):
         return None
 
     async def close(self) -> None:
-        """Ends what runs. Suspended runs stay where the store is durable, else they are dropped.
+        """Ends running runs. A durable store keeps suspended runs; others are dropped.
 
-        It is closed when this returns, also to a caller who is cancelled meanwhile or is not the first.
+        The engine is closed when this returns, also for a caller that was cancelled or is not the first.
         """
         if self._closing is None:
             if not self._is_open:
@@ -190,7 +190,7 @@ class Engine(RunControl):
         self._recorder.hub.close()
 
     def _unready(self) -> Failed | None:
-        """Why nothing can run. Raises RuntimeError in another event loop than the engine's."""
+        """Why nothing can run, or None. Raises RuntimeError in another event loop than the engine's."""
         if not self._is_open:
             state = "closed" if self._loop else "not started: use `async with Engine(...)`"
             return failed("aborted", f"The engine is {state}.")
@@ -214,12 +214,12 @@ class Engine(RunControl):
         model: str | None = None,
         context: CallContext | None = None,
     ) -> PreparedRun:
-        """What the model is shown for one run of its agent: exec and wait, bound to this engine and to this
-        scope; or, with code mode off, the tools as they are."""
+        """What the model sees in one run of its agent: exec and wait, bound to this engine and this scope;
+        with code mode off, the tools as they are."""
         caller = scope_of(scope, agent, session, agent_run)
         own, allowed = tuple(as_tools(tools)), read_allow(allow)
         if disable_tools or allowed == ():
-            return PreparedRun(False, (), None)  # no tools on purpose
+            return PreparedRun(False, (), None)  # the host wants no tools
         await self._admission.prepare()
         who = {"scope": caller, "tools": own}
         run = {"allow": allowed, "provider": provider, "model": model, "context": context}
@@ -251,8 +251,8 @@ class Engine(RunControl):
     ) -> CodeModeResult:
         """Runs a program: its text, or the input object as a host passes it on.
 
-        `tools` are this run's own, beside the engine's, and `allow` narrows them all, below the policy;
-        `context` is what tools, hooks and the policy hear of the caller.
+        `tools` are this run's own, beside the engine's; `allow` narrows both further than the policy does.
+        Tools, hooks and the policy read the caller's facts in `context`.
         """
         try:
             caller = read_caller(scope, agent, session, agent_run, tool_call)
@@ -272,7 +272,7 @@ class Engine(RunControl):
             program = await self._admission.ask_hooks(run, program)
         except InputRefused as refused:
             return self._refuse(refused.code, str(refused))
-        if (unready := self._unready()) is not None:  # closed meanwhile
+        if (unready := self._unready()) is not None:  # the engine was closed meanwhile
             return unready
         run.set_program(program.program, program.language)
         self._runs.add(run)
@@ -294,10 +294,10 @@ class Engine(RunControl):
         tool_call: str = NO_VALUE,
         tools: Iterable[Any] = (),
     ) -> CodeModeResult:
-        """Goes on with a suspended run: its id, or the input object {runId}. Cancelling it costs the run
-        nothing; a run that has ended gives its result again for a while.
+        """Goes on with a suspended run, by its id or the input object {runId}. Cancelling the wait does not
+        harm the run; for a while an ended run returns its result again.
 
-        `tools` are the run's own once more, for a run that another process left: tools are in no snapshot.
+        A run from another process needs its own `tools` again: snapshots hold no tools.
         """
         try:
             require_enabled(self.config)
@@ -329,11 +329,11 @@ class Engine(RunControl):
         model: str | None = None,
         context: CallContext | None = None,
     ) -> CodeModeResult:
-        """Runs a program to its end: `exec`, then `wait` as often as it takes. The output of all legs is in
-        the one result. It is `waiting` for an approval that nobody has decided, or after `timeout` seconds.
+        """Runs a program to its end: `exec`, then `wait` as often as it takes. The result has the output of
+        all legs. It is `waiting` if an approval stays undecided, or after `timeout` seconds.
 
-        `on_waiting` is told of each waiting result before the run goes on, and may decide on approvals. False
-        from it returns that result, True goes on. `timeout` is looked at between legs; none is cut short.
+        `on_waiting` gets each waiting result before the run goes on, and may decide on approvals: False
+        returns that result, True goes on. `run` looks at `timeout` between legs and cuts none short.
         """
         who, own = scope_of(scope, agent, session, agent_run), tuple(as_tools(tools))
         named: dict[str, Any] = {"scope": who, "tool_call": tool_call, "tools": own}
@@ -367,7 +367,7 @@ class Engine(RunControl):
         return Made(config, self, self._admission, self._services, self._runs)
 
     def stats(self) -> EngineStats:
-        """Counts since the start, and what there is now."""
+        """Counts since the start, and the state now."""
         return stats_of(self._runs.all(), self._recorder.tally, self._supervisor.stats())
 
     def health(self) -> Health:
@@ -375,5 +375,6 @@ class Engine(RunControl):
         return self._doctor.look(lambda: (self._is_open, self._start_failure))
 
     async def probe(self) -> Health:
-        """Tries each part first: a program in a worker, a snapshot in the store, each MCP server."""
+        """The status after trying each part: a program in a worker, a snapshot in the store, each MCP
+        server."""
         return await self.health()

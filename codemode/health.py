@@ -1,8 +1,8 @@
 """Whether an engine can do its work: the last known status, and probes that find out.
 
-`engine.health()` is the last known status and runs no probe; `await engine.probe()` tries each part for real:
-a program in a worker, a snapshot written and deleted, a list asked of each MCP server. Probes change nothing
-that lasts.
+`engine.health()` returns the last known status and runs no probe; `await engine.probe()` tries each part for
+real: it runs a program in a worker, writes and deletes a snapshot, and asks each MCP server for a list.
+Probes change nothing that lasts.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class HealthCheck(Struct, frozen=True):
 
 
 class Health(Report):
-    """How an engine is: `reasons` has a line for each check that is not healthy.
+    """The status of an engine: `reasons` has a line for each check that is not healthy.
 
-    A dict with the same keys too, and `mcp` only where there are servers. `await engine.health()` probes, as
-    `await engine.probe()` does: the older way to ask for it.
+    It is a dict with the same keys too, with `mcp` only if there are servers. `await engine.health()` is the
+    older spelling of `await engine.probe()`.
     """
 
     status: HealthStatus
@@ -90,7 +90,7 @@ class Doctor:
         known = [blocked or HealthCheck("workers"), *self._common()]
 
         async def probe() -> Health:
-            if _blocked(*state()) is not None:  # asked again: the probe may run long after `look`
+            if _blocked(*state()) is not None:  # again: the probe may run long after `look`
                 return self.look(state)
             probes = (self._probe_workers(), self._probe_store(), self._mcp.probe(_PATIENCE_SECONDS))
             workers, store, _ = await asyncio.gather(*probes)
@@ -150,15 +150,15 @@ def _blocked(is_open: bool, start_failure: Failed | None) -> HealthCheck | None:
 
 
 def _confinement(workers: WorkerStats, is_off: bool) -> HealthCheck:
-    """A layer that is missing is a degradation to be seen, not a failure."""
-    if is_off:  # workers then report next to nothing, and all of that is active
+    """The check of the confinement. A missing layer degrades the engine, and does not fail it."""
+    if is_off:  # workers then report few layers, and all of them active
         return HealthCheck("confinement", "degraded", 'switched off by the setting confinement: "off"')
     missing = [f"{layer.name}: {layer.detail}" for layer in workers.confinement if layer.status != "active"]
     return HealthCheck("confinement", "degraded" if missing else "healthy", "; ".join(missing))
 
 
 def _servers(mcp: McpBridge) -> list[HealthCheck]:
-    """A server that cannot be reached degrades the engine and never makes it unavailable."""
+    """A check for each server. An unreachable one degrades the engine, and never makes it unavailable."""
     return [
         HealthCheck(f"MCP server {one['server']}", "degraded" if one["reason"] else "healthy", one["reason"])
         for one in mcp.health()

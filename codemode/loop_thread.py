@@ -1,6 +1,6 @@
 """A thread with its own event loop, which does the work of blocking callers that have no loop.
 
-Any number of threads may give it work and wait. Its own thread cannot: it gets an error instead of waiting
+Any number of threads may give it work and wait. Its own thread gets an error instead, because it would wait
 for ever. The blocking front of the engine uses it.
 """
 
@@ -28,7 +28,7 @@ class LoopThread:
     """Starts once and stops once. Work runs with the context variables of the thread that gave it."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()  # so that no thread gives work to a loop that is being stopped
+        self._lock = threading.Lock()  # no thread may give work to a loop that stops
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._under_way: set[Future[Any]] = set()
@@ -36,7 +36,7 @@ class LoopThread:
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop | None:
-        """None before the start and after the end."""
+        """The thread's loop; None before the start and after the end."""
         return self._loop
 
     @property
@@ -44,12 +44,12 @@ class LoopThread:
         return threading.current_thread() is self._thread
 
     def refuse_itself(self) -> None:
-        """Call before anything that blocks, even a lock. Raises RuntimeError in the loop's own thread."""
+        """Raises RuntimeError in the loop's own thread. Call it before anything that blocks, even a lock."""
         if self.is_current:
             raise RuntimeError(_OWN_THREAD)
 
     def require_start(self) -> None:
-        """Raises RuntimeError if it never started: a closed engine can still answer what this guards."""
+        """Raises RuntimeError before the start, but not after the end: a closed engine can still answer."""
         if self._thread is None:
             raise RuntimeError(NOT_RUNNING)
 
@@ -64,7 +64,7 @@ class LoopThread:
             self._thread.start()
 
     def stop(self) -> None:
-        """Callers that still wait get their result, unless it takes longer than the grace."""
+        """Stops the thread. Callers that still wait get their result, if it comes within the grace."""
         with self._lock:
             loop, self._loop = self._loop, None
         if loop is not None:
@@ -83,7 +83,7 @@ class LoopThread:
         return future
 
     def do(self, work: Coroutine[Any, Any, T]) -> T:
-        """Waits for work; an interrupted wait cancels it. Raises RuntimeError in the loop's own thread."""
+        """Waits for the work; an interrupt cancels it. Raises RuntimeError in the loop's own thread."""
         if self.is_current:
             work.close()  # or Python would warn of a coroutine that was never awaited
             raise RuntimeError(_OWN_THREAD)
@@ -95,7 +95,7 @@ class LoopThread:
             raise
 
     def look(self, function: Callable[[], T]) -> T:
-        """Calls a function in the loop, where nothing changes meanwhile. It must not wait. Any thread may."""
+        """Calls a function in the loop, from any thread. Nothing changes meanwhile; it must not wait."""
         if self.is_current:
             return function()
 
@@ -110,7 +110,7 @@ class LoopThread:
 
 
 def _answered_at_once(work: Coroutine[Any, Any, T]) -> Future[T]:
-    """Runs work without a loop: an engine that is not open answers before its first wait."""
+    """Runs the work without a loop: an engine that is not open answers before its first await."""
     future: Future[T] = Future()
     try:
         work.send(None)

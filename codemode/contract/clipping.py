@@ -1,4 +1,4 @@
-"""Texts cut to a number of bytes, counted as JSON writes them: a control character takes six. Pure."""
+"""Cuts texts to a number of bytes, counted as JSON writes them: a control character takes six. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-_MARK_BYTES = 48  # the longest note of what was left out in the middle of a text
+_MARK_BYTES = 48  # the longest mark that says how much was left out
 _MAX_ESCAPE = 6
 _ASCII = [6] * 32 + [1] * 96
 for _short in '\b\t\n\f\r"\\':
@@ -14,19 +14,19 @@ for _short in '\b\t\n\f\r"\\':
 
 
 def json_bytes(text: str) -> int:
-    """What a text takes between its quotes."""
+    """The bytes of a text between its quotes."""
     return len(msgspec.json.encode(text)) - 2
 
 
 def clip_end(text: str, limit: int) -> str:
-    """The beginning of a text that is longer."""
+    """Cuts a longer text to its beginning."""
     if len(text) * _MAX_ESCAPE <= limit or json_bytes(text) <= limit:
         return text
     return text[: _fitting(text, limit - 3)] + "…"
 
 
 def clip_middle(text: str, limit: int) -> str:
-    """The beginning and the end of a text that is longer, and how much was left out between them."""
+    """Cuts a longer text to its beginning and its end, and says between them how much is left out."""
     if len(text) * _MAX_ESCAPE <= limit or json_bytes(text) <= limit:
         return text
     room = limit - _MARK_BYTES
@@ -37,7 +37,7 @@ def clip_middle(text: str, limit: int) -> str:
 
 
 def listed(lead: str, parts: Sequence[str], limit: int) -> str:
-    """A sentence of as many parts as fit, and how many more there are. The first one has to fit."""
+    """Writes a sentence with as many parts as fit, then the number of the others. The first part must fit."""
     sentence = lead
     for at, part in enumerate(parts):
         longer = f"{sentence}, {part}" if at else f"{sentence}{part}"
@@ -53,7 +53,7 @@ def _more(count: int) -> str:
 
 
 def _fitting(signs: Iterable[str], limit: int) -> int:
-    """How many of the first signs take no more than so many bytes."""
+    """How many of the first signs fit into the bytes."""
     count = 0
     for sign in signs:
         limit -= _cost(ord(sign))

@@ -1,7 +1,7 @@
-"""Every code a failed result can have, and what is fixed about each: where it arises, whose move is next.
+"""Every code of a failed result, with its fixed facts: where it arises, and whose move is next.
 
-Codes are the contract and never change; texts may. `suggestion` tells the agent what to do; what happened is
-in the result's own text.
+Codes are the contract and never change; texts may. `suggestion` tells the agent what to do; the result's own
+text says what happened.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ERROR_CODES: tuple[ErrorCode, ...] = get_args(ErrorCode)
 
 
 class ErrorFacts(Struct, frozen=True):
-    """`recoverable`: the agent itself can do something that may succeed."""
+    """`recoverable` means that the agent itself can do something that may succeed."""
 
     phase: Phase
     recoverable: bool
@@ -89,8 +89,8 @@ ERRORS: dict[ErrorCode, ErrorFacts] = {
     ),
 }
 
-# The same for calls that are results by themselves: a program catches such a failure by its code, but a model
-# that calls a tool through Tool Search is told like this. All of them arise at the bridge.
+# The same for the failures of single calls. A program catches such a failure by its code; a model that calls
+# a tool through Tool Search reads these texts. All of them arise at the bridge.
 CALL_ERRORS: dict[str, ErrorFacts] = {
     "tool_error": ErrorFacts(
         "bridge", True, "Read what the tool says; correct the arguments or use another tool."

@@ -1,5 +1,5 @@
-"""What happens in runs, as it happens: a typed event for each step. The hub that hands them out is the
-engine's (runs/event_hub.py)."""
+"""What happens in runs, as it happens: a typed event for each step. The engine's hub hands them out
+(runs/event_hub.py)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Event(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type"
 
 
 class RunStarted(_Event, frozen=True, tag="started"):
-    """`tool_call` is what exec was called with: how whoever called it learns the run's id while it runs."""
+    """`tool_call` is the caller's argument of exec; by it the caller learns the id of its running run."""
 
     type: ClassVar[Literal["started"]] = "started"
     session: str
@@ -55,7 +55,7 @@ class CallFinished(_Event, frozen=True, tag="call_finished"):
 
 
 class CallUpdated(_Event, frozen=True, tag="call_update"):
-    """Progress that a running tool reported, in the tool's own terms: its values are not redacted."""
+    """Progress that a running tool reported, in the tool's own terms. Its values are not redacted."""
 
     type: ClassVar[Literal["call_update"]] = "call_update"
     call_id: str
@@ -80,7 +80,7 @@ class LimitHit(_Event, frozen=True, tag="limit_hit"):
 
 
 class RunFinished(_Event, frozen=True, tag="finished"):
-    """The last event of a run. `code` is there if it failed."""
+    """The last event of a run. A failed run has a `code`."""
 
     type: ClassVar[Literal["finished"]] = "finished"
     status: Literal["completed", "failed"]

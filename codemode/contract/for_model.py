@@ -1,7 +1,7 @@
-"""What a model is shown of a result: no telemetry, and bounded whatever the program did. Pure.
+"""What a model sees of a result: no telemetry, and bounded for any program. Pure.
 
-Works on a result as plain data (`to_dict()`), because that is what the tools of a prepared run give. Its
-compact JSON in UTF-8 has at most maxOutputBytes + 8 KiB.
+It takes a result as plain data (`to_dict()`), because the tools of a prepared run return that. Its compact
+JSON in UTF-8 has at most maxOutputBytes + 8 KiB.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import msgspec
 from codemode.contract.clipping import clip_end, clip_middle, json_bytes
 from codemode.contract.telemetry import DEFAULT_MAX_OUTPUT_BYTES
 
-ROOM_BYTES = 8 * 1024  # for all that is not output or value
+ROOM_BYTES = 8 * 1024  # for everything but output and value
 MAX_NOTES = 10
 MAX_NOTE_BYTES = 200
 _MAX_ERROR = 4_000
-_MAX_PENDING = 3_000  # of all pending calls together
+_MAX_PENDING = 3_000  # for all pending calls together
 _MAX_WORD = 120  # the id of a tool
 _MAX_SUMMARY = 300
-_MAX_MARK = 120  # an item that says how many were left out
+_MAX_MARK = 120  # the item that says how many were left out
 _LEAST_ITEM = 256
 
 _encode = msgspec.json.encode
@@ -43,12 +43,12 @@ def for_model(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def bounded_notes(notes: Sequence[str]) -> tuple[str, ...]:
-    """The first ten, each cut to its length."""
+    """The first ten notes, each cut to 200 bytes."""
     return tuple(clip_end(note, MAX_NOTE_BYTES) for note in notes[:MAX_NOTES])
 
 
 def _shown(result: Mapping[str, Any], cap: int) -> tuple[dict[str, Any], list[str]]:
-    """All but output and notes, and what has to be noted about it."""
+    """The result without output and notes, and the notes about what was clipped here."""
     status = result["status"]
     match status:
         case "completed":
@@ -74,7 +74,7 @@ def _joined(shown: dict[str, Any], output: Sequence[Any], notes: Sequence[str]) 
 
 
 def _pending(calls: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], int]:
-    """As many as there is room for, those that wait for an approval first; and how many others there are."""
+    """The pending calls that fit, those that wait for an approval first, and the number of the others."""
     room, shown = _MAX_PENDING, list[dict[str, Any]]()
     for call in sorted(calls, key=lambda call: "approval" not in call):
         short = {**call, **({"tool": clip_end(call["tool"], _MAX_WORD)} if "tool" in call else {})}
@@ -89,7 +89,7 @@ def _pending(calls: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], 
 
 
 def _fitting(output: Sequence[Mapping[str, Any]], room: int) -> list[Mapping[str, Any]]:
-    """Long items are cut in the middle; where there are too many, those in the middle are left out."""
+    """Cuts long items in the middle; leaves out items in the middle where there are too many."""
     items = [_clip_item(item, max(room // 4, _LEAST_ITEM)) for item in output]
     sizes = [_size(item) + 1 for item in items]
     if sum(sizes) <= room:
@@ -111,7 +111,7 @@ def _count(sizes: Iterable[int], room: int) -> int:
 
 
 def _clip_item(item: Mapping[str, Any], limit: int) -> Mapping[str, Any]:
-    """JSON that is cut is no JSON any more: it is shown as text."""
+    """Cuts an item. JSON that is cut is not JSON any more, so it becomes text."""
     if item["type"] == "text":
         inside = limit - (_size(item) - json_bytes(item["text"]))
         return {**item, "text": clip_middle(item["text"], inside)}

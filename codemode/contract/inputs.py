@@ -1,4 +1,4 @@
-"""What exec and wait accept, checked before anything runs. Pure: an answer, or InputRefused with a code."""
+"""Checks the input of exec and wait before anything runs. Pure; raises InputRefused with a code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_RUN_ID = 200
 
 
 class InputRefused(Exception):
-    """The caller's input cannot be used; nothing has run. The text says what to send instead."""
+    """The caller's input cannot be used, and nothing has run. The text says what to send instead."""
 
     def __init__(self, code: ErrorCode, text: str) -> None:
         super().__init__(text)
@@ -35,7 +35,7 @@ class ExecInput(Struct, frozen=True):
 
 
 def read_exec(given: object, language: object, config: CodeModeConfig) -> ExecInput:
-    """`given` is the program itself, or the input object as a host passes it on."""
+    """Reads the program itself, or the input object as a host passes it on."""
     require_enabled(config)
     fields: Mapping[Any, Any]
     if isinstance(given, str):
@@ -52,7 +52,7 @@ def read_exec(given: object, language: object, config: CodeModeConfig) -> ExecIn
     program = _program(fields)
     said = fields.get("language") if language is None else language
     if said is None and "typescript" in config.languages and _TYPESCRIPT_FENCE.match(program):
-        said = "typescript"  # nobody else has said what it is
+        said = "typescript"  # neither the caller nor the input names a language
     return ExecInput(program, _language(said, config))
 
 
@@ -91,7 +91,7 @@ def _language(value: object, config: CodeModeConfig) -> Language:
 
 
 def read_wait(given: object) -> str:
-    """The run's id, from itself or from the input object {runId}."""
+    """Reads the run's id itself, or the input object {runId}."""
     if not isinstance(given, str) and isinstance(given, Mapping):
         fields = cast("Mapping[Any, Any]", given)
         extra = [key for key in fields if key != "runId"]
@@ -106,16 +106,16 @@ def read_wait(given: object) -> str:
 def read_caller(
     scope: Scope | None, agent: str, session: str, agent_run: str, tool_call: str = "-"
 ) -> RunScope:
-    """The caller's scope, or the names given in its place, as what a run is bound to.
+    """The scope for a run, from the caller's scope or from the names given in its place.
 
-    Raises InputRefused for names that cannot be anybody's, and TypeError as `scope_of` does.
+    Raises InputRefused for names that no caller can have, and TypeError as `scope_of` does.
     """
     who = scope_of(scope, agent, session, agent_run)
     return read_scope(who.agent, who.session, who.agent_run, tool_call)
 
 
 def read_scope(agent: object, session: object, agent_run: object, tool_call: object) -> RunScope:
-    """Missing fields fail closed."""
+    """The scope of these names. Raises InputRefused, also for a missing name."""
     given = {"agent": agent, "session": session, "agent_run": agent_run, "tool_call": tool_call}
     try:
         if (
@@ -126,7 +126,7 @@ def read_scope(agent: object, session: object, agent_run: object, tool_call: obj
         ):
             return RunScope(agent, session, agent_run, tool_call)
     except EnvelopeRefused:
-        pass  # why is said below
+        pass  # the lines below say why
     for name, value in given.items():
         if not isinstance(value, str) or not value.strip():
             _refuse(f"the {name} must be a text that is not blank.")
@@ -134,12 +134,12 @@ def read_scope(agent: object, session: object, agent_run: object, tool_call: obj
 
 
 def same_caller(run: RunScope, caller: RunScope) -> bool:
-    """Whether the caller is in the run's scope. Which tool call asks does not matter: wait is another one."""
+    """Whether the caller is in the run's scope. The tool calls may differ: wait comes from another one."""
     return (run.agent, run.session, run.agent_run) == (caller.agent, caller.session, caller.agent_run)
 
 
 def unknown_run() -> InputRefused:
-    """One text for unknown, foreign and malformed ids: nobody learns which runs exist."""
+    """The same text for unknown, foreign and malformed ids, so that no caller learns which runs exist."""
     return InputRefused("invalid_input", "There is no such run in this session. Start one with exec.")
 
 

@@ -1,6 +1,6 @@
-"""Notes: short sentences about a run that a model could not know from its value, output and error. Pure.
+"""Notes: short sentences that tell a model what value, output and error do not show. Pure.
 
-The engine adds them to each result of exec and wait. At most ten, each at most 200 bytes.
+The engine adds at most ten to each result of exec and wait, each of at most 200 bytes.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _MAX_NAME = 60  # bytes of a tool's name or of a path
 
 
 def with_notes(result: CodeModeResult, max_output_bytes: int) -> CodeModeResult:
-    """The result with what there is to note about it, and with the cap under which it was made.
+    """Adds its notes to the result, and the output cap of its run.
 
-    Done twice it changes nothing more: a result that was kept is given again as it was.
+    A second call changes nothing: a kept result is returned as it was.
     """
     notes = bounded_notes(list(dict.fromkeys([*result.notes, *_notes(result)])))
     if result.telemetry.max_output_bytes != max_output_bytes:
@@ -46,7 +46,7 @@ def _lossy(lossy: Iterable[LossyValue]) -> str:
 
 
 def _already_done(calls: Iterable[CallRecord]) -> str:
-    """What a failed run has done, by name; looking for tools does nothing that would have to be known."""
+    """The calls that a failed run has made, by name. Searches are left out: they change nothing."""
     made = Counter((call.name, call.status) for call in calls if call.method in ("call", "namespace"))
     if not made:
         return ""

@@ -1,7 +1,7 @@
 """What an engine tells about itself: counts, workers, suspended runs. Pure data.
 
 `EngineStats` and `RunInfo` are dicts with the camelCase keys of their JSON, as they always were: hosts index
-them, compare them and hand them to `json.dumps`. Beside that their parts are attributes, with types.
+them, compare them and hand them to `json.dumps`. Their parts are typed attributes as well.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from msgspec import Struct
 
 
 class Report(dict[str, Any]):
-    """The JSON of a report. A subclass declares what of it is there as attributes, under snake_case names."""
+    """The JSON of a report. A subclass declares its attributes, under snake_case names."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as a plain dict."""
+        """The report as a plain dict."""
         return dict(self)
 
-    if not TYPE_CHECKING:  # a type checker would take it for leave to read any name
+    if not TYPE_CHECKING:  # a type checker would then allow any name
 
         def __getattr__(self, name: str) -> Any:
             key = _camel(name)
@@ -34,15 +34,15 @@ class Report(dict[str, Any]):
 
 
 def _camel(name: str) -> str:
-    """As msgspec's `rename="camel"` spells a field."""
+    """Spells a name as msgspec's `rename="camel"` does."""
     first, *others = name.split("_")
     return first + "".join(word.title() for word in others)
 
 
 class RunInfo(Report):
-    """A suspended run. `settled` counts the results that came while it was suspended, and are kept.
+    """A suspended run. `settled` counts the results that came during its suspension and are kept.
 
-    `state` is "running" while a `wait` goes on with it.
+    `state` is "running" while a `wait` carries it on.
     """
 
     run_id: str
@@ -65,9 +65,9 @@ class ZygoteStats(Struct, frozen=True):
 
 
 class WorkerStats(Struct, frozen=True):
-    """Processes and queue as they are now; `spawned`, `killed`, `crashed`, `restarts` since the start.
+    """Processes and queue now; `spawned`, `killed`, `crashed` and `restarts` count since the start.
 
-    `confinement` is what the workers of the first flavour that has any reported last.
+    `confinement` is the last report of a worker, of the first flavour that has workers.
     """
 
     zygotes: tuple[ZygoteStats, ...]
@@ -97,7 +97,7 @@ class EngineTotals(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class EngineStats(Report):
-    """Counts since the start, and what there is now. `runs` has a count for each state."""
+    """Counts since the start, and the state now. `runs` has a count for each state of a run."""
 
     runs: dict[str, int]
 

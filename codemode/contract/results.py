@@ -1,7 +1,7 @@
-"""What exec and wait answer, as frozen structs that encode to exactly the JSON of the contract.
+"""The results of exec and wait: frozen structs that encode to exactly the JSON of the contract.
 
-Attributes are snake_case, JSON keys camelCase. What a program produced is kept as the JSON it sent
-and decoded when somebody asks for it. Pure: the engine fills these in, hosts and models read them.
+Attributes are snake_case, JSON keys camelCase. A result keeps the program's JSON as it came and decodes it
+when the host asks for it. Pure: the engine fills these in, hosts and models read them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _encoder = msgspec.json.Encoder()
 
 
 class TextOutput(Struct, frozen=True, tag_field="type", tag="text", omit_defaults=True):
-    """`level` is there for what came through console."""
+    """`level` is set if the text came through console."""
 
     type: ClassVar[Literal["text"]] = "text"
     text: str
@@ -36,7 +36,7 @@ class JsonOutput(Struct, frozen=True, tag_field="type", tag="json"):
 
     @property
     def value(self) -> Any:
-        """Decoded anew each time."""
+        """The value, decoded anew each time."""
         return msgspec.json.decode(self.raw_value)
 
 
@@ -49,8 +49,8 @@ class PendingApproval(Struct, frozen=True):
 
 
 class PendingCall(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Work the run waits for. `tool` is the catalog id, for methods that have one; `reason` is the text that
-    the program gave to `yield_control`."""
+    """Work that the run waits for. `tool` is the catalog id, if the method has a tool; `reason` is the text
+    that the program gave to `yield_control`."""
 
     id: str
     method: PendingMethod
@@ -61,10 +61,10 @@ class PendingCall(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class _Result(Struct, frozen=True, rename="camel", tag_field="status", omit_defaults=True):
-    """`notes` are short sentences about what happened; without any, the JSON has no such key."""
+    """`notes` are short sentences about what happened; the JSON of a result without notes has no such key."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Exactly the contract's JSON, as plain data."""
+        """The contract's JSON, as plain data."""
         return msgspec.json.decode(_encoder.encode(self))
 
     def to_json(self) -> str:
@@ -88,7 +88,7 @@ class Completed(_Result, frozen=True, tag="completed"):
         return msgspec.json.decode(self.raw_value)
 
     def unwrap(self) -> Any:
-        """The value. Of the other results it raises RunFailed and RunWaiting."""
+        """The value. For other results, `unwrap` raises RunFailed or RunWaiting."""
         return self.value
 
 
@@ -126,7 +126,7 @@ CodeModeResult = Completed | Waiting | Failed
 
 
 class RunFailed(Exception):
-    """Raised by `unwrap` of a failed result. What the program did before stays done: see `result.notes`."""
+    """`unwrap` of a failed result raises it. The program's calls stay made: `result.notes` names them."""
 
     def __init__(self, result: Failed) -> None:
         super().__init__(result)
@@ -139,7 +139,7 @@ class RunFailed(Exception):
 
 
 class RunWaiting(Exception):
-    """Raised by `unwrap` of a waiting result. The run stays suspended: `wait` goes on with it."""
+    """`unwrap` of a waiting result raises it. The run stays suspended: `wait` goes on with it."""
 
     def __init__(self, result: Waiting) -> None:
         super().__init__(result)
@@ -152,25 +152,25 @@ class RunWaiting(Exception):
 
 
 _decoder: msgspec.json.Decoder[CodeModeResult] = msgspec.json.Decoder(CodeModeResult)
-NOTHING_KNOWN = Telemetry(calls=())  # of a run that no leg of this engine has told of
+NOTHING_KNOWN = Telemetry(calls=())  # for a run of which this engine has no record
 
 
 def failed(
     code: ErrorCode, error: str, output: tuple[Output, ...] = (), telemetry: Telemetry = NOTHING_KNOWN
 ) -> Failed:
-    """The phase belongs to the code."""
+    """Makes a failed result; its phase is that of the code."""
     return Failed(error, code, ERRORS[code].phase, output, telemetry)
 
 
 def decode_result(data: bytes | str) -> CodeModeResult:
-    """A result that was stored or sent as JSON. Raises msgspec.DecodeError if it is none."""
+    """Reads the JSON of a result. Raises msgspec.DecodeError for data that is not one."""
     return _decoder.decode(data)
 
 
 def to_envelope(result: CodeModeResult) -> dict[str, Any]:
-    """The same result for hosts that normalise tool responses: status, data, error and meta.
+    """The result in the form of hosts that normalise tool responses: status, data, error and meta.
 
-    `degraded` is a failure the agent can do something about, `unavailable` one it cannot.
+    The agent can do something about a `degraded` result, and nothing about an `unavailable` one.
     """
     data = result.to_dict()
     meta = {name: data.pop(name) for name in ("status", "telemetry", "notes") if name in data}
@@ -183,7 +183,7 @@ def to_envelope(result: CodeModeResult) -> dict[str, Any]:
 def envelope(
     data: dict[str, Any], meta: dict[str, Any], error: tuple[str, str, ErrorFacts] | None = None
 ) -> dict[str, Any]:
-    """`error` is its code, its text for the model and what is fixed about the code."""
+    """`error` is the code, the text for the model, and the facts of the code."""
     if error is None:
         return {"status": "healthy", "data": data, "error": None, "meta": meta}
     code, message, facts = error

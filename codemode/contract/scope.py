@@ -1,8 +1,8 @@
 """Who calls: the names that an engine's methods take one by one, or together as a `Scope`. Pure.
 
-Not the Scope of codemode_snapshots, to which a stored run is bound: that one also has the tool call, which is
-new with each call and no part of a caller; it has no defaults, because a name that is missing in a store must
-be an error there; and it refuses a blank name when it is made, where a method answers with a result.
+A stored run is bound to a `RunScope` of codemode_snapshots instead. That one also has the tool call, which is
+new with each call and not a part of the caller; it has no defaults, because a store must not fill in a
+missing name; and its constructor refuses a blank name, where a method of the engine answers with a result.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from msgspec import Struct
 
 
 class Scope(Struct, frozen=True):
-    """Whose runs a call is about. `agent_run` is for hosts that tell the runs of one agent apart.
+    """The owner of the runs that a call is about. Hosts can tell the runs of one agent apart by `agent_run`.
 
-    Each method checks the names itself and answers a blank one as it answers a caller without such a run.
+    Each method checks the names itself, and answers a blank one as it answers a caller without such a run.
     """
 
     agent: str = "main"
@@ -22,7 +22,7 @@ class Scope(Struct, frozen=True):
 
 
 class _Unsaid(str):
-    """A default. Its type tells it from the same word given by a caller."""
+    """A default. Its type tells it from the same word of a caller."""
 
     __slots__ = ()
 
@@ -37,9 +37,9 @@ def scope_of(
     session: str = UNSAID.session,
     agent_run: str = UNSAID.agent_run,
 ) -> Scope:
-    """The scope, or the names that were given in its place.
+    """The scope, or one made of the names that were given in its place.
 
-    Raises TypeError for what is no Scope, and where a name beside it says something else.
+    Raises TypeError for an object that is not a Scope, and for a name that contradicts the scope.
     """
     if scope is None:
         return Scope(_said(agent), _said(session), _said(agent_run))
@@ -53,10 +53,10 @@ def scope_of(
 
 
 def is_said(name: object) -> bool:
-    """Whether a caller has given this name: it is not the default."""
+    """Whether the caller gave this name, so that it is not the default."""
     return not isinstance(name, _Unsaid)
 
 
 def _said(name: str) -> str:
-    """As a plain string. What is no string stays what it is, and is refused where names are checked."""
+    """The name as a plain string. Another object stays as it is, and the check of names refuses it."""
     return name if is_said(name) else str(name)

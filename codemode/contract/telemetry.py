@@ -1,8 +1,8 @@
-"""What is known of a run besides its result: the effect ledger, counts, durations, bytes, snapshots.
+"""What a result says of its run beside value and output: effect ledger, counts, durations, bytes, snapshots.
 
-The structs are what a result carries; empty parts are left out of the JSON. Nothing here holds an argument, a
-result or an environment value: `redact` is the only way in for inputs, and keeps their shape alone.
-The accumulators that fill these in are in meter.py.
+A result carries these structs; its JSON leaves out empty parts. Nothing here holds an argument, a result or
+an environment value: inputs come in through `redact` only, which keeps their shape alone. runs/meter.py fills
+the structs in.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ CallMethod = Literal["call", "search", "describe", "namespace"]
 CallStatus = Literal["ok", "error", "pending", "denied", "aborted"]
 SnapshotEventKind = Literal["taken", "stored", "restored", "expired", "dropped"]
 
-DEFAULT_MAX_OUTPUT_BYTES = 65_536  # of a configuration that does not say it
+DEFAULT_MAX_OUTPUT_BYTES = 65_536  # where the configuration does not set it
 _SHOWN_KEYS = 20
 _MAX_KEY = 40
 
 
 class CallEnd(Struct, frozen=True):
-    """How one call ended: what changes in its record."""
+    """How one call ended; its record takes these values."""
 
     id: str
     status: CallStatus
@@ -33,7 +33,7 @@ class CallEnd(Struct, frozen=True):
 
 
 class CallRecord(Struct, frozen=True, rename="camel"):
-    """One nested call; `tool` is its catalog id, empty where a method has none."""
+    """One nested call; `tool` is its catalog id, empty for a method without a tool."""
 
     id: str
     tool: str
@@ -49,7 +49,7 @@ class CallRecord(Struct, frozen=True, rename="camel"):
 
 
 class SnapshotCost(Struct, frozen=True, rename="camel"):
-    """Of the snapshot a leg ended with, or else of the one it began with."""
+    """The cost of the snapshot with which a leg ended, or else of the one with which it began."""
 
     bytes: int
     capture_us: int
@@ -68,7 +68,7 @@ class CatalogFacts(Struct, frozen=True):
 
 
 class Telemetry(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """`calls` covers the whole run, and so do the counts; durations are milliseconds by phase."""
+    """`calls` and the counts cover the whole run; durations are milliseconds by phase."""
 
     calls: tuple[CallRecord, ...]
     lossy: tuple[LossyValue, ...] = ()
@@ -83,7 +83,7 @@ class Telemetry(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults
     bytes: dict[str, int] = {}
     cap_failures: dict[str, int] = {}
     tokens_saved: int = 0
-    max_output_bytes: int = DEFAULT_MAX_OUTPUT_BYTES  # the cap of the result; left out where it is this one
+    max_output_bytes: int = DEFAULT_MAX_OUTPUT_BYTES  # the result's cap; the JSON leaves out the default
 
 
 def redact(value: object) -> dict[str, Any]:
@@ -114,12 +114,12 @@ def utf8_bytes(text: str) -> int:
 
 
 def estimate_tokens_saved(direct_chars: int, shown_chars: int) -> int:
-    """What the model did not have to read: schemas of all tools against those of exec and wait, at 4 to 1."""
+    """Tokens the model did not read: schemas of all tools less those of exec and wait, 4 characters each."""
     return max(0, direct_chars - shown_chars) // 4
 
 
 def _json_bytes(value: object) -> int:
-    """0 for what is no JSON: an estimate for people must not fail a call."""
+    """The size as JSON, 0 for a value that is not JSON: an estimate must not fail a call."""
     try:
         return len(msgspec.json.encode(value))
     except (TypeError, ValueError, RecursionError, OverflowError):
