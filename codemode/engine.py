@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from codemode_snapshots import NO_VALUE, StoreUnavailable
 
-from codemode.config import CodeModeConfig, EngineSettings, load_config, load_settings
+from codemode.config import CodeModeConfig, EngineSettings, load_config, load_settings, warn_of_omission
 from codemode.config.engine_arguments import check_engine_arguments
 from codemode.config.store_argument import StoreArgument
 from codemode.contract.error_codes import ErrorCode
@@ -101,6 +101,8 @@ class Engine(RunControl):
         check_engine_arguments(tools, store, store_key, hooks, approve, audit, namespaces, redact)
         self.config: CodeModeConfig = load_config(config, overlay=agent_config)
         self.settings: EngineSettings = load_settings(settings)
+        self._why_off = warn_of_omission(config, agent_config)
+        self._is_warned = False
         self._tools = tuple(as_tools(tools))
         self._supervisor = Supervisor(WorkerSettings.of(self.config, self.settings))
         self._stored = StoredRuns(store, store_limits(self.config, self.settings), store_key)
@@ -231,7 +233,15 @@ class Engine(RunControl):
             exec_run=bound_to(self.exec, who | run),
             wait_run=bound_to(self.wait, who),
             ordinary=lambda: self._admission.environment(*asked).executor,
+            why_off=self._tell_why_off(),
         )
+
+    def _tell_why_off(self) -> str | None:
+        """Logs it once: whoever forgot the switch would not see it otherwise."""
+        if self._why_off is not None and not self._is_warned:
+            self._is_warned = True
+            _log.warning("%s", self._why_off)
+        return self._why_off
 
     async def exec(
         self,

@@ -83,6 +83,10 @@ class Catalog:
     def all_tools(self) -> list[dict[str, Any]]:
         return [self.entry(tool) for tool in self._guest]
 
+    def guest_ids(self) -> tuple[str, ...]:
+        """The ids that `tools.call` takes."""
+        return tuple(tool.id for tool in self._guest)
+
     def convenience(self, name: str) -> str | None:
         return self._convenience.get(name)
 

@@ -23,6 +23,7 @@ COMMANDS = {
     "doctor": "check what the engine needs, and say how to fix what is wrong",
     "serve": "offer the engine to other programs: MCP, or JSON-RPC over stdio",
 }
+_BROKEN_PIPE = 141  # ExitCode.BROKEN_PIPE, which is not loaded for --help
 _HELP = """\
 usage: codemode COMMAND ...
 
@@ -48,7 +49,15 @@ examples:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Returns the exit code. Never raises for anything a user, a program or a server does."""
-    arguments = sys.argv[1:] if argv is None else list(argv)
+    _replace_closed_streams()
+    try:
+        code = _carry_out(sys.argv[1:] if argv is None else list(argv))
+    except BrokenPipeError:  # the program that read our output has gone
+        code = _BROKEN_PIPE
+    return _flush(code)
+
+
+def _carry_out(arguments: list[str]) -> int:
     match arguments[:1]:
         case ["-h" | "--help" | "help"]:
             print(_help())
@@ -89,16 +98,39 @@ def _run(name: str, arguments: list[str]) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
-    except BrokenPipeError:  # the program that read our output has gone
-        return ExitCode.BROKEN_PIPE
+
+
+def _replace_closed_streams() -> None:
+    """A shell may start a command without them (`>&-`): then what is written there is for nobody."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open("/dev/null", "w"))  # noqa: SIM115 - as long as the process
+
+
+def _flush(code: int) -> int:
+    """Writes what Python still holds, because a failure at its exit cannot be caught: it prints a complaint
+    and makes the exit code 120. What cannot be written goes nowhere."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError as error:
+            import os
+
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
+            code = _BROKEN_PIPE if isinstance(error, BrokenPipeError) else code or 1
+    return code
 
 
 def _parser(name: str) -> argparse.ArgumentParser:
     import argparse
     from importlib import import_module
 
+    from codemode.cli.option_parser import OptionParser
+
     module = import_module(f"codemode.cli.commands.{name}")
-    parser = argparse.ArgumentParser(
+    parser = OptionParser(
         prog=f"codemode {name}",
         description=module.DESCRIPTION,
         epilog=f"examples:\n{module.EXAMPLES}",

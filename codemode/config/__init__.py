@@ -6,7 +6,13 @@ table.py has a row for each field; the checks, the help and the docs are made fr
 from codemode_runtime.language import Language
 
 from codemode.config.files import read_config, read_document
-from codemode.config.loading import load_config, load_settings, load_tool_search, resolve_config
+from codemode.config.loading import (
+    load_config,
+    load_settings,
+    load_tool_search,
+    resolve_config,
+    warn_of_omission,
+)
 from codemode.config.rules import ConfigError
 from codemode.config.table import CodeModeConfig, EngineSettings, SearchMode, ToolSearchConfig
 
@@ -23,4 +29,5 @@ __all__ = [
     "read_config",
     "read_document",
     "resolve_config",
+    "warn_of_omission",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
@@ -10,7 +11,7 @@ from msgspec import Struct
 
 from codemode.config.documents import written_policies
 from codemode.config.rows import rows_of, rules_of
-from codemode.config.rules import ConfigError, Number, read_fields, section_of, shown
+from codemode.config.rules import ConfigError, Number, is_document, read_fields, section_of, shown
 from codemode.config.table import CodeModeConfig, EngineSettings, ToolSearchConfig
 
 _AGENTS_POLICY = (
@@ -31,6 +32,26 @@ def load_config(value: object = None, *, overlay: object = None) -> CodeModeConf
         raise ConfigError("agent_config", _AGENTS_POLICY)
     found = written_policies(value)
     return msgspec.structs.replace(config, policies=found) if found else config
+
+
+def warn_of_omission(value: object, overlay: object = None) -> str | None:
+    """What to tell somebody whose configuration sets fields of code mode, and neither switches it on nor off:
+    it is off. Raises ConfigError as `load_config` does."""
+    sections = [section_of(given, "codeMode", rules_of(CodeModeConfig)) for given in (value, overlay)]
+    said, own = (_read("tools.codeMode", CodeModeConfig, given) for given in sections)
+    fields = said | own
+    if not fields or "enabled" in fields:
+        return None
+    first, *more = fields
+    line = f'"enabled": true, "{first}": {json.dumps(fields[first])}{", …" if more else ""}'
+    if is_document(value):
+        line = f'"codeMode": {{{line}}} into tools'
+    else:
+        line = f"Engine(tools, {{{line.replace('true', 'True', 1)}}})"
+    return (
+        f'Code mode is off, and the model is shown the tools themselves: the configuration sets "{first}", '
+        f'but not "enabled". Write {line}; or say false if that is meant.'
+    )
 
 
 def resolve_config(global_value: object, agent_value: object = None) -> CodeModeConfig:

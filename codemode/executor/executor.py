@@ -27,6 +27,7 @@ from codemode.executor.calls import (
     CallUpdate,
     Decision,
     NeedsApproval,
+    Via,
 )
 from codemode.executor.failures import failure_of
 from codemode.executor.hooks import AfterToolCall, BeforeToolCall, HookChain, Verdict
@@ -169,11 +170,12 @@ class Executor:
         find = self._catalog.resolve if request.via == "tools" else self._catalog.get
         return find(request.tool)
 
-    def _unknown(self, request: CallRequest) -> CallFailed:
+    def unknown(self, asked: str, via: Via = "tools") -> CallFailed:
+        """Why there is no such tool, for calls and for `tools.describe`."""
         if self._explain_unknown is not None:
-            return self._explain_unknown(request.tool)
-        name = request.tool[:_MAX_NAME]
-        if request.via == "tools" and name.startswith("mcp:"):
+            return self._explain_unknown(asked)
+        name = asked[:_MAX_NAME]
+        if via == "tools" and name.startswith("mcp:"):
             hint = " MCP tools are called as MCP.<server>.<tool>({ … }); API.list() shows them."
             return CallFailed("unknown_tool", "UnknownTool", f'No tool "{name}" in tools.{hint}')
         near = [found for found in self._catalog.nearest(name) if self._can_be_called(found)]
@@ -196,7 +198,7 @@ class Executor:
         because thousands of calls may be under way and each frame takes a third of a KB."""
         tool = self._find(request)
         if tool is None:
-            return self._unknown(request)
+            return self.unknown(request.tool, request.via)
         if decided is not None:
             return self._decided(tool, request, calling, *decided)
         arguments: Any = {} if request.arguments is None else request.arguments

@@ -1,4 +1,8 @@
-"""A tool's exception as a failure for the program: its name and its own words, no trace of the host."""
+"""A tool's exception as a failure for the program: its name and its words, no trace of the host.
+
+ToolError and InvalidArguments are written for the program, so their words cross as they are. What any other
+exception says was meant for somebody else: it may name files of this machine.
+"""
 
 from __future__ import annotations
 
@@ -23,26 +27,41 @@ _ROOTS = (
 )
 
 
+_FRAME = re.compile(r'\s*File "[^"]*", line \d')
+
+
 def failure_of(error: BaseException) -> CallFailed:
     match error:
         case ToolError():
-            return CallFailed(error.code, error.name[:80], clean_message(_text(error)), _data(error.data))
+            return CallFailed(error.code, error.name[:80], _words(error), _data(error.data))
         case InvalidArguments():
-            return CallFailed("invalid_arguments", "InvalidArguments", clean_message(_text(error)))
+            return CallFailed("invalid_arguments", "InvalidArguments", _words(error))
         case SystemExit():
             return CallFailed("tool_error", "SystemExit", "the tool tried to end the process")
         case BaseExceptionGroup():
-            told = "; ".join(_text(inner) for inner in error.exceptions[:_MAX_IN_GROUP])
-            return CallFailed("tool_error", type(error).__name__, clean_message(f"{error.message}: {told}"))
+            inner = "; ".join(_words(one) for one in error.exceptions[:_MAX_IN_GROUP])
+            return CallFailed(
+                "tool_error", type(error).__name__, _clipped(f"{clean_message(error.message)}: {inner}")
+            )
         case _:
             name = type(error).__name__
-            return CallFailed("tool_error", name, clean_message(_text(error)) or name)
+            return CallFailed("tool_error", name, _words(error) or name)
 
 
 def clean_message(text: str) -> str:
     """Drops tracebacks, and shortens paths of this machine to their last part."""
     text = _without_traceback(text[: 4 * _MAX_MESSAGE])
-    text = _host_path().sub(lambda found: f"…/{_last_part(found[0])}", text)
+    return _clipped(_host_path().sub(lambda found: f"…/{_last_part(found[0])}", text))
+
+
+def _words(error: BaseException) -> str:
+    """A traceback is never meant for a program, also where an author has quoted one."""
+    if isinstance(error, ToolError | InvalidArguments):
+        return _clipped(_without_traceback(_text(error)[: 4 * _MAX_MESSAGE]))
+    return clean_message(_text(error))
+
+
+def _clipped(text: str) -> str:
     return text if len(text) <= _MAX_MESSAGE else text[: _MAX_MESSAGE - 1] + "…"
 
 
@@ -72,7 +91,7 @@ def _without_traceback(text: str) -> str:
     for line in text.splitlines():
         if line.lstrip().startswith("Traceback (most recent call last):"):
             inside = True
-        elif not (inside and line.startswith((" ", "\t"))) and not line.lstrip().startswith('File "'):
+        elif not (inside and line.startswith((" ", "\t"))) and not _FRAME.match(line):
             inside = False
             kept.append(line)
     return "\n".join(kept).strip()

@@ -45,7 +45,8 @@ class Available:
 
     namespaces: tuple[str, ...] = ()
     convenience: Mapping[str, str] = field(default_factory=dict[str, str])  # name on `tools` -> catalog id
-    ids: Collection[str] = ()
+    ids: Collection[str] = ()  # what `tools.call` takes
+    mcp: Mapping[str, str] = field(default_factory=dict[str, str])  # catalog id -> `MCP.server.tool`
     servers: Collection[str] = ()
     parameters: Callable[[str], Mapping[str, Any] | None] = _no_parameters
 

@@ -175,11 +175,14 @@ def _nearest_tools(message: str, program: str, offset: int | None, available: Av
     wanted = (first_argument(program, offset) if offset is not None else None) or (
         quoted[1] if quoted else ""
     )
+    if wanted in available.mcp:
+        return f"Call it as `await {available.mcp[wanted]}({{…}})`."
     bare = wanted.rpartition(":")[2]
-    by_name = {identifier.rpartition(":")[2]: identifier for identifier in available.ids}
+    callable_as = {**available.mcp, **dict(zip(available.ids, available.ids, strict=True))}
+    by_name = {identifier.rpartition(":")[2]: words for identifier, words in callable_as.items()}
     meant = [by_name[name] for name in nearest(bare, by_name)] if bare else []
     if meant:
-        return f"Nearest: {_listed(f'`{identifier}`' for identifier in meant)}."
+        return f"Nearest: {_listed(f'`{words}`' for words in meant)}."
     return _where_tools_are(available.ids)
 
 

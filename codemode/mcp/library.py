@@ -47,6 +47,15 @@ class Library:
     def server_names(self) -> tuple[str, ...]:
         return tuple(self._servers)
 
+    @property
+    def expressions(self) -> dict[str, str]:
+        """How a program names each tool, by catalog id."""
+        return {
+            tool.id: f"MCP.{view.identifier}.{name}"
+            for view in self._servers.values()
+            for name, tool in view.tools.items()
+        }
+
     def lookup(self, kind: Lookup, key: str) -> bytes | None:
         """See runtime/README.md for the kinds."""
         match kind:

@@ -16,6 +16,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, cast
 
 from codemode.executor.approvals import Ask
+from codemode.executor.failures import clean_message
 from codemode.mcp.elicitation import Asking
 from codemode.mcp.listing import Listing
 from codemode.mcp.requests import ConnectionLost, list_tools, send
@@ -114,20 +115,22 @@ class Link:
                     return await send(client, method, params, context, asking)
                 except ConnectionLost as error:
                     self._note_loss(str(error))
-                    raise ConnectionLost(
-                        f"the MCP server {self.server.name} was lost: {self.problem}"
-                    ) from None
+                    raise ConnectionLost(self._told("was lost")) from None
 
     async def _connected(self) -> Client:
         self.start()
         if self.state is LinkState.FAILED:
-            raise McpError(f"the MCP server {self.server.name} cannot be reached: {self.problem}")
+            raise McpError(self._told("cannot be reached"))
         if self._client is None or self._is_lost:
             self._wanted.set()
             await self._attempted.wait()
         if self._client is None:
-            raise McpError(f"the MCP server {self.server.name} cannot be reached: {self.problem}")
+            raise McpError(self._told("cannot be reached"))
         return self._client
+
+    def _told(self, what: str) -> str:
+        """For a program. The problem may be what an exception said, which may name files of this machine."""
+        return f"the MCP server {self.server.name} {what}: {clean_message(self.problem)}"
 
     # ---- the keeper ----------------------------------------------------------------------------------------
 

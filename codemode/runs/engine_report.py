@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 from codemode_snapshots import RunMeta
@@ -10,6 +10,7 @@ from codemode_snapshots import RunMeta
 from codemode.contract.report import EngineStats, RunInfo, WorkerStats
 from codemode.contract.scope import Scope
 from codemode.runs.meter import Tally
+from codemode.runs.phases import Suspended
 from codemode.runs.run import Run
 from codemode.runs.stored_runs import StoredRuns
 
@@ -23,15 +24,25 @@ def stats_of(runs: Iterable[Run], tally: Tally, workers: WorkerStats) -> EngineS
     )
 
 
-async def list_runs(stored: StoredRuns, session: str | None, scope: Scope | None) -> list[RunInfo]:
+async def list_runs(
+    stored: StoredRuns, find: Callable[[str], Run | None], session: str | None, scope: Scope | None
+) -> list[RunInfo]:
     """All suspended runs, those of a session, or those that a caller of this scope may wait for."""
+    metas = await stored.runs(session if scope is None else scope.session)
+    found = [_describe(meta, settled_of(meta, stored, find(meta.label.run_id))) for meta in metas]
     if scope is None:
-        return [describe_run(meta) for meta in await stored.runs(session)]
-    found = [describe_run(meta) for meta in await stored.runs(scope.session)]
+        return found
     return [run for run in found if (run.agent, run.agent_run) == (scope.agent, scope.agent_run)]
 
 
-def describe_run(meta: RunMeta) -> RunInfo:
+def settled_of(meta: RunMeta, stored: StoredRuns, known: Run | None) -> int:
+    """How many results wait for the run; a store that does not last is told of none of them."""
+    if stored.is_durable or known is None:
+        return meta.settled
+    return known.phase.settled_calls if isinstance(known.phase, Suspended) else 0
+
+
+def _describe(meta: RunMeta, settled: int) -> RunInfo:
     label = meta.label
     return RunInfo(
         runId=label.run_id,
@@ -41,6 +52,6 @@ def describe_run(meta: RunMeta) -> RunInfo:
         createdAtMs=label.created_at_ms,
         expiresAtMs=label.expires_at_ms,
         bytes=meta.size_bytes,
-        settled=meta.settled,
+        settled=settled,
         state="waiting" if meta.claimed_by is None else "running",
     )

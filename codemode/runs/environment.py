@@ -95,7 +95,8 @@ class Environment:
         return Available(
             namespaces=() if self.scopes is None else self.scopes.global_names,
             convenience=names,
-            ids=tuple(schemas),
+            ids=catalog.guest_ids(),
+            mcp={} if self.mcp is None else self.mcp.expressions,
             servers=() if self.mcp is None else self.mcp.server_names,
             parameters=schemas.get,
         )

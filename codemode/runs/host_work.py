@@ -281,9 +281,7 @@ def _scope_call(run: Run, work: Work, arguments: list[Any]) -> tuple[str, Any] |
 
 
 def _unknown(run: Run, work: Work) -> CallFailed:
-    near = run.environment.catalog.nearest(work.target)
-    hint = f" Nearest: {', '.join(near)}." if near else ""
-    return CallFailed("unknown_tool", "UnknownTool", f'No tool "{work.target[:120]}" in this run.{hint}')
+    return run.environment.executor.unknown(work.target, _VIA.get(work.method, "tools"))
 
 
 def arguments_of(args: bytes) -> list[Any] | CallFailed:

@@ -48,6 +48,7 @@ class Suspended:
     is_stored: bool = False
     stored_bytes: int = 0
     idle_waits: int = 0  # waits in which nothing settled
+    settled_calls: int = 0
     unrecorded: tuple[Settlement, ...] = ()  # settled since, and not yet in a durable store
 
 

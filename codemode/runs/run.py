@@ -324,6 +324,7 @@ class Run:
         phase = self._phase
         if work is not None and work.is_call and isinstance(phase, Suspended):
             phase.unrecorded += (settlement,)
+            phase.settled_calls += 1
 
     def take_unrecorded(self) -> tuple[Settlement, ...]:
         phase = self._phase

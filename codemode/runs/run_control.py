@@ -91,7 +91,7 @@ class RunControl:
         """The suspended runs, oldest first: all, those of one session, or those that a scope may wait for."""
         if scope is not None:
             scope = scope_of(scope, session=_SESSION if session is None else session)
-        return await list_runs(self._stored, session, scope)
+        return await list_runs(self._stored, self._runs.get, session, scope)
 
     def events(self, run_id: str | None = None) -> Subscription:
         """What happens from now on, in one run or in all."""

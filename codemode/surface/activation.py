@@ -81,11 +81,14 @@ def surface_of(
     exec_run: Run | None = None,
     wait_run: Run | None = None,
     ordinary: Callable[[], Executor] | None = None,
+    why_off: str | None = None,
 ) -> PreparedRun:
-    """The second half of `prepare_run`: shows or hides the tools that the policy left."""
+    """The second half of `prepare_run`: shows or hides the tools that the policy left. `why_off` is a warning
+    for a run that is not in code mode."""
     if not config.enabled:
         executor = ordinary() if ordinary is not None else None
-        return PreparedRun(False, resolved.tools, None, resolved.warnings, executor)
+        warnings = resolved.warnings if why_off is None else (why_off, *resolved.warnings)
+        return PreparedRun(False, resolved.tools, None, warnings, executor)
     catalog = Catalog(resolved.tools)
     if not len(catalog):
         return PreparedRun(False, (), None, resolved.warnings)

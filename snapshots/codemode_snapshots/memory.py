@@ -186,8 +186,17 @@ def _unclaim(run: _Run) -> None:
 
 def _meta(run: _Run) -> RunMeta:
     return RunMeta(
-        run.label, len(run.envelope), run.saved_by, run.claimed_by, run.claimed_at_ms, len(run.settlements)
+        run.label,
+        len(run.envelope),
+        run.saved_by,
+        run.claimed_by,
+        run.claimed_at_ms,
+        _results(run.settlements),
     )
+
+
+def _results(settlements: Iterable[Recorded]) -> int:
+    return sum(settlement.kind == "call" for settlement in settlements)
 
 
 def _payload_bytes(settlements: Iterable[Recorded]) -> int:

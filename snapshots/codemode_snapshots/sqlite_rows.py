@@ -18,7 +18,8 @@ Row = tuple[Any, ...]
 
 SELECT_RUNS = (
     "SELECT run_id, agent, session, agent_run, tool_call, build_id, created_at_ms, expires_at_ms, size_bytes,"
-    " saved_by, claimed_by, claimed_at_ms, (SELECT count(*) FROM settlements WHERE run = runs.id) FROM runs"
+    " saved_by, claimed_by, claimed_at_ms,"
+    " (SELECT count(*) FROM settlements WHERE run = runs.id AND kind = 'call') FROM runs"
 )
 SELECT_STONES = "SELECT run_id, agent, session, agent_run, tool_call, ending, at_ms FROM tombstones"
 

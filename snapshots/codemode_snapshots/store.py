@@ -64,7 +64,10 @@ class NotClaimed(msgspec.Struct, frozen=True):
 
 
 class RunMeta(msgspec.Struct, frozen=True):
-    """A live run without its body. `claimed_by` is set exactly while the run is resuming."""
+    """A live run without its body. `claimed_by` is set exactly while the run is resuming.
+
+    `settled` counts the recorded calls, and no decisions.
+    """
 
     label: Label
     size_bytes: int

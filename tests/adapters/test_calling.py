@@ -184,3 +184,28 @@ async def test_tools_that_no_engine_prepared_are_not_run_past_its_executor() -> 
     prepared: PreparedRun = prepare_run([reached], Engine([], OFF).config)
     with pytest.raises(ConfigError, match=r"Engine\.prepare"):
         await ModelTools(prepared).call("reached", {})
+
+
+async def test_settings_without_a_switch_are_warned_about_once_with_the_line_to_write(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    told = (
+        'Code mode is off, and the model is shown the tools themselves: the configuration sets "timeoutMs", '
+        'but not "enabled". Write Engine(tools, {"enabled": True, "timeoutMs": 5000}); or say false if that '
+        "is meant."
+    )
+    async with Engine([echo], {"timeoutMs": 5000}) as host:
+        for _ in range(2):
+            tools = await prepare_tools(host)
+            assert (tools.active, [shown.name for shown in tools.visible]) == (False, ["echo"])
+            assert tools.prepared.warnings == (told,)
+    assert [record.message for record in caplog.records] == [told]
+
+
+@pytest.mark.parametrize("config", [True, False, None, {}, {"enabled": False, "timeoutMs": 5000}])
+async def test_who_says_whether_code_mode_is_on_is_not_warned(
+    config: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Engine([echo], config) as host:
+        assert (await prepare_tools(host)).prepared.warnings == ()
+    assert caplog.records == []

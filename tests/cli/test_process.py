@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +41,31 @@ def test_a_reader_that_goes_away_ends_the_command_quietly() -> None:
         assert process.stderr is not None
         assert process.stderr.read() == b""
     assert process.returncode == 141
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("run", "--help"), ("run", "-e", "text(1); return 2")])
+def test_output_that_nobody_reads_is_a_broken_pipe_also_where_python_buffers_it(
+    arguments: tuple[str, ...],
+) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    done = subprocess.run(
+        [COMMAND, *arguments], stdout=writer, stderr=subprocess.PIPE, env=environment, timeout=60, check=False
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_a_command_without_a_standard_output_runs_and_a_full_disk_is_told() -> None:
+    command = f"{COMMAND} run -e 'text(1); return 2'"
+    closed = subprocess.run(["sh", "-c", f"{command} >&-"], capture_output=True, timeout=60, check=False)
+    assert (closed.returncode, closed.stderr) == (0, b"")
+    full = subprocess.run(["sh", "-c", f"{command} >/dev/full"], capture_output=True, timeout=60, check=False)
+    assert (full.returncode, full.stderr) == (
+        1,
+        b"codemode run: the output cannot be written: No space left on device\n",
+    )
 
 
 def test_help_loads_neither_the_engine_nor_an_option_parser() -> None:

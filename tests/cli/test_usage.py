@@ -18,7 +18,10 @@ pytestmark = pytest.mark.usefixtures("leaves_nothing")
         ((), "codemode: name a command."),
         (("rnu",), "there is no command 'rnu'. Did you mean \"run\"?"),
         (("run",), "one of the arguments FILE -e/--eval is required"),
-        (("run", "-e", "1", "--nope"), "unrecognized arguments: --nope"),
+        (("run", "-e", "1", "--nope"), "there is no option --nope."),
+        (("run", "--tols", "x", "-e", "1"), 'there is no option --tols. Did you mean "--tools"?'),
+        (("run", "--tols=x", "-e", "1"), 'there is no option --tols. Did you mean "--tools"?'),
+        (("run", "-x", "3", "-e", "1"), "there is no option -x."),
         (("run", "gone.js"), "gone.js: cannot be read: No such file or directory"),
         (("run", "large.js"), "large.js: has more than 4194304 bytes"),
         (("run", "-e", "1", "--config", "settings.json"), "settings.json: settings must be an object"),
@@ -118,3 +121,8 @@ def test_namespaces_come_from_a_file_as_tools_do(cli: Cli, tmp_path: Path) -> No
     (tmp_path / "fleet_for_cli.py").write_text(FLEET)
     given = ("--tools", "fleet_for_cli.py", "--namespaces", "fleet_for_cli.py:parts")
     assert cli("run", "-e", "return await fleet.find({ name: 'Ark' })", *given).out == '["Ark"]\n'
+
+
+def test_a_program_may_begin_with_a_dash_and_short_options_may_stand_together(cli: Cli) -> None:
+    assert cli("run", "-e", "-1; return 2").out == "2\n"
+    assert cli("run", "-qe", "return 3").out == "3\n"

@@ -69,6 +69,23 @@ def test_paths_of_the_host_do_not_cross(message: str, cleaned: str) -> None:
     assert failure_of(ValueError(message)).message == cleaned
 
 
+@pytest.mark.parametrize("kind", [ToolError, InvalidArguments])
+@pytest.mark.parametrize(
+    "words",
+    ["No such file. Allowed: /srv/data, /home/ada/work", r"use C:\data\in", 'File "report.csv" is not there'],
+)
+def test_what_an_author_wrote_for_the_program_crosses_as_it_is(kind: type[Exception], words: str) -> None:
+    assert failure_of(kind(words)).message == words
+    group = ExceptionGroup("at /home/ada/x", [kind(words), ValueError("in /home/ada/y")])
+    assert failure_of(group).message == f"at …/x: {words}; in …/y"
+
+
+def test_a_traceback_that_an_author_quotes_does_not_cross() -> None:
+    frame = '  File "/srv/x.py", line 3, in f\n    1 / 0\n'
+    quoted = f"Traceback (most recent call last):\n{frame}ZeroDivisionError: no"
+    assert failure_of(ToolError(f"It failed:\n{quoted}")).message == "It failed:\nZeroDivisionError: no"
+
+
 def test_a_traceback_in_a_message_is_dropped() -> None:
     error = KeyError("inner")
     with contextlib.suppress(KeyError):

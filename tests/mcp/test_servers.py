@@ -76,6 +76,15 @@ async def test_a_result_with_is_error_is_a_rejection_in_the_servers_words() -> N
     assert "Error executing tool fail: x" in text
 
 
+async def test_a_servers_own_words_cross_with_their_paths_and_ours_do_not(tmp_path: Path) -> None:
+    gone = tmp_path / "no" / "such" / "server"
+    told = "return await MCP.fast.fail({ message: 'Allowed: /srv/data' }).catch((e) => e.message)"
+    async with engine([], mcp=servers(fast=fast(), gone={"command": str(gone)})) as made:
+        assert value_of(await made.exec(told)) == "Error executing tool fail: Allowed: /srv/data"
+        (found,) = [server for server in made.health().mcp if server["server"] == "gone"]
+    assert str(gone) in found["reason"]  # for operators
+
+
 async def test_wrong_arguments_are_refused_before_the_server_hears_of_them() -> None:
     async with over("stdio") as made:
         (code, text), (other, told) = value_of(

@@ -13,6 +13,7 @@ import pytest
 from codemode import CallContext, Engine, tool
 from codemode.executor import AfterToolCall, BeforeToolCall, Block, Rewrite
 from tests.harness.engine import echo, engine, fail, failure_of, pay, statuses, value_of, waiting
+from tests.harness.tool_samples import make
 from tests.harness.workers import ROGUE
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
@@ -160,6 +161,25 @@ async def test_a_failed_call_says_what_would_be_right(
         for word in words:
             assert word in caught[1]
             assert word in failed.error
+
+
+@pytest.mark.parametrize("method", ["call", "describe"])
+async def test_a_hint_offers_no_name_that_the_same_call_refuses(method: str) -> None:
+    files = [make(name, source="mcp", owner="files") for name in ("read", "write")]
+    async with engine([*files, echo]) as made:
+
+        async def told(name: str) -> tuple[str, str]:
+            failed = failure_of(await made.exec(f"return tools.{method}('{name}')"), "nested_tool_failed")
+            first, *_, last = failed.error.splitlines()
+            return first, last
+
+        first, last = await told("mcp:files:read")
+        assert first.startswith(
+            'UnknownTool: No tool "mcp:files:read" in tools. MCP tools are called as MCP.<server>'
+        )
+        assert last == "Call it as `await MCP.files.read({…})`."
+        assert (await told("mcp:files:wirte"))[1] == "Nearest: `MCP.files.write`."
+        assert (await told("ehco"))[1] == "Nearest: `openclaw:core:echo`."
 
 
 async def test_no_path_and_no_traceback_of_the_host_crosses() -> None:

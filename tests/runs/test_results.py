@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -210,3 +212,23 @@ async def test_text_and_json_follow_the_rules_of_conversion() -> None:
             {"when": "1970-01-01T00:00:00.000Z"},
             "a 1 [2]",
         ]
+
+
+@pytest.mark.parametrize("store", [None, "runs.sqlite"])
+async def test_the_list_of_runs_counts_results_that_came_meanwhile_in_every_store(
+    store: str | None, tmp_path: Path
+) -> None:
+    desk = Desk()
+    program = (
+        "const all = [tools.hold({ name: 'a' }), tools.pay({ amount: 1 })]; return await Promise.all(all)"
+    )
+    async with engine(desk.tools, store=store and tmp_path / store) as made:
+        result = waiting(await made.exec(program), "approval")
+        assert [run.settled for run in await made.runs()] == [0]
+        desk.answer("a")
+        approval = next(call.approval for call in result.pending_tool_calls if call.approval)
+        assert await made.approve(result.run_id, approval.id)
+        async with asyncio.timeout(20):
+            while [run.settled for run in await made.runs()] != [2]:  # noqa: ASYNC110 - a store has no event
+                await asyncio.sleep(0)
+        assert value_of(await made.wait(result.run_id)) == ["a", "paid 1"]

@@ -395,3 +395,12 @@ def test_only_what_the_claim_delivered_makes_room_for_the_next_snapshot(open_sto
 def test_closing_twice_is_harmless(store: SnapshotStore) -> None:
     store.close()
     store.close()
+
+
+def test_a_lookup_counts_the_results_that_are_kept_and_no_decisions(store: SnapshotStore) -> None:
+    store.save(snapshot(), OURS)
+    store.record_settlement("run-1", Recorded(1, "decision", "1", b"{}"))
+    store.record_settlement("run-1", call(2, "1"))
+    found = store.lookup("run-1")
+    assert isinstance(found, RunMeta)
+    assert found.settled == 1

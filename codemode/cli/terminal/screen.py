@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, TextIO
 
 import msgspec
 
+from codemode.cli.errors import CommandError, ExitCode
 from codemode.trajectory.escape import plain
 
 if TYPE_CHECKING:
@@ -109,8 +110,13 @@ class Screen:
 
     def _above_region(self, stream: TextIO, text: str) -> None:
         region, self._region = self._region, self._erase()
-        stream.write(text + "\n")
-        stream.flush()
+        try:
+            stream.write(text + "\n")
+            stream.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise CommandError(f"the output cannot be written: {error.strerror}", ExitCode.FAILED) from None
         if region:
             self._write_region(region)
 

@@ -18,6 +18,7 @@ from codemode.contract.results import CodeModeResult
 from codemode.contract.scope import Scope
 from codemode.engine import Engine
 from codemode.executor import ApprovalRequest, Decision
+from codemode.runs.event_hub import Subscription
 from codemode.serve.json_rpc import messages as rpc
 from codemode.serve.json_rpc.host_tools import HostToolSpec, ask_host, host_tools
 from codemode.serve.json_rpc.messages import RpcError
@@ -170,7 +171,9 @@ class Methods:
         self._standing = host_tools(self._host, params.tools)
         self._started = params
         if params.events:
-            self.events = asyncio.create_task(self._forward_events(), name="codemode rpc events")
+            # listens from here on: requests that came with this one may start before the task does
+            forwarding = self._forward(self._engine.events())
+            self.events = asyncio.create_task(forwarding, name="codemode rpc events")
         return {
             "protocolVersion": PROTOCOL_VERSION,
             "server": {"name": "codemode", "version": codemode.__version__},
@@ -269,8 +272,8 @@ class Methods:
     def _tools(self, own: list[HostToolSpec]) -> list[Tool]:
         return [*self._standing, *host_tools(self._host, own)]
 
-    async def _forward_events(self) -> None:
-        async for event in self._engine.events():
+    async def _forward(self, events: Subscription) -> None:
+        async for event in events:
             await self._host.tell("event", event.to_dict())
 
 

@@ -1,5 +1,6 @@
 """The methods of the JSON-RPC backend that the reference clients' scenarios leave out."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -121,3 +122,22 @@ async def test_the_context_of_a_request_is_under_the_policy_in_what_is_shown_and
             program = {"code": "return ALL_TOOLS.map((tool) => tool.name)"}
             result = (await host.ask("exec", {"input": program, **params}))["result"]
             assert result["value"] == names
+
+
+async def test_a_host_that_sends_exec_right_behind_initialize_hears_that_it_started() -> None:
+    lines = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1, "events": True}},
+        {
+            "jsonrpc": "2.0",
+            "id": 2,
+            "method": "exec",
+            "params": {"input": {"code": "return 1"}, "toolCall": "t"},
+        },
+    ]
+    async with raw_host() as host:
+        await host.write(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+        told: list[str] = []
+        while "finished" not in told:
+            message = await host.read()
+            told.append(message["params"]["type"] if message.get("method") == "event" else str(message["id"]))
+    assert [word for word in told if word not in ("1", "2")] == ["started", "finished"]
