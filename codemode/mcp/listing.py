@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, cast
 
 import msgspec
-from codemode_runtime.depth import exceeds_depth
+from codemode_runtime.parts import exceeds_depth
 
 from codemode.declarations.declarations import METHODS
 from codemode.mcp.results import ResultReader

@@ -15,8 +15,8 @@ from typing import Any, cast
 
 import msgspec
 from codemode_runtime import wire
-from codemode_runtime.depth import refusal_of
 from codemode_runtime.frames import FrameRefused
+from codemode_runtime.parts import refusal_of_passing
 from codemode_runtime.shapes import Settlement
 from codemode_snapshots import Recorded, SnapshotError
 
@@ -245,7 +245,7 @@ class HostWork:
 
     def _finish(self, run: Run, work: Work, result: CallOk | CallFailed) -> None:
         data = result.json
-        refusal = refusal_of(data)
+        refusal = refusal_of_passing(data)
         if refusal is not None:
             result = CallFailed("tool_error", "ToolError", f"the tool's result is {refusal}")
             data = result.json

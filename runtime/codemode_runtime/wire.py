@@ -12,9 +12,9 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from codemode_runtime.depth import refusal_of
 from codemode_runtime.frames import FrameRefused
 from codemode_runtime.language import Language
+from codemode_runtime.parts import refusal_of
 from codemode_runtime.shapes import MAX_REASON, Layer, Limits, LossyValue, Stop
 
 WorkId = Annotated[int, Meta(ge=1, le=0xFFFFFFFF)]

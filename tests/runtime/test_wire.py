@@ -7,7 +7,6 @@ import struct
 import msgspec
 import pytest
 from codemode_runtime import wire
-from codemode_runtime.depth import MAX_DEPTH, exceeds_depth
 from codemode_runtime.frames import (
     LARGE_TAIL,
     MAX_HEAD,
@@ -151,20 +150,6 @@ def test_json_that_is_none_is_refused(json: bytes) -> None:
 
 def test_of_two_equal_keys_the_last_one_counts() -> None:
     assert wire.decode_value(b'{"a":1,"a":2}') == {"a": 2}
-
-
-@pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")])
-def test_depth_is_measured_exactly(opening: bytes, closing: bytes) -> None:
-    deepest = opening * MAX_DEPTH + b"1" + closing * MAX_DEPTH
-    assert not exceeds_depth(deepest)
-    assert exceeds_depth(opening + deepest + closing)
-    with pytest.raises(FrameRefused, match="nested"):
-        wire.decode_value(opening + deepest + closing)
-
-
-def test_brackets_in_strings_and_side_by_side_are_no_depth() -> None:
-    assert not exceeds_depth(b'["' + b'[{\\"' * 1000 + b'"]')
-    assert not exceeds_depth(b"[" + b"[]," * 1000 + b"[]]")
 
 
 @pytest.mark.parametrize(
