@@ -28,6 +28,12 @@ declare const ALL_TOOLS: readonly Entry[];
 declare function text(value: unknown): void;
 declare function json(value: unknown): void;
 declare function yield_control(reason?: string): Promise<void>;
+type ApiFile = { path: string; bytes: number; description: string };
+/** A list is also iterated and indexed as its files; a file converts to its content. */
+declare const API: {
+  list(prefix?: string): Promise<{ files: ApiFile[] } & ReadonlyArray<ApiFile>>;
+  read(path: string): Promise<ApiFile & { content: string }>;
+};
 """
 _OWN = """\
   function search(query: string, options?: { limit?: number }): Promise<Array<Entry & { call: string }>>;

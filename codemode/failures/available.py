@@ -41,7 +41,10 @@ def _no_parameters(_tool_id: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Available:
-    """The names of one run. `parameters` gives the JSON schema of a tool's input by its catalog id."""
+    """The names of one run. `parameters` gives the JSON schema of a tool's input by its catalog id.
+
+    `root` is where tools are called: `tools`, or `openclaw.tools` in a bare program of Tool Search.
+    """
 
     namespaces: tuple[str, ...] = ()
     convenience: Mapping[str, str] = field(default_factory=dict[str, str])  # name on `tools` -> catalog id
@@ -49,10 +52,15 @@ class Available:
     mcp: Mapping[str, str] = field(default_factory=dict[str, str])  # catalog id -> `MCP.server.tool`
     servers: Collection[str] = ()
     parameters: Callable[[str], Mapping[str, Any] | None] = _no_parameters
+    root: str = "tools"
+
+    @property
+    def is_bare(self) -> bool:
+        return self.root != "tools"
 
     @property
     def globals(self) -> tuple[str, ...]:
-        return GLOBALS + self.namespaces
+        return (("console",) if self.is_bare else GLOBALS) + self.namespaces
 
     def signature(self, tool: str) -> str | None:
         """`web_search({ query: string, limit?: number })`, for a name on `tools` or a catalog id."""

@@ -11,6 +11,7 @@ from codemode.config import CodeModeConfig, Language
 from codemode.contract.error_codes import ERRORS, ErrorCode, Phase
 from codemode.failures import hints
 from codemode.failures.available import Available
+from codemode.failures.bare_hints import hint_for_bare
 from codemode.failures.positions import Position, excerpt, find_position, locate
 
 _MAX_NAME = 100
@@ -20,7 +21,7 @@ _MAX_CAUSE = 1000
 _MAX_CAUSES = 5
 
 _DEADLOCK = (
-    "The program waits for a promise that nothing can settle: no call, timer or yield is pending. "
+    "The program waits for a promise that nothing can settle: nothing else is pending. "
     "Look for a `new Promise(…)` that is never resolved."
 )
 _UNHANDLED = "Nobody handled this rejection: `await` the promise or add `.catch(…)`."
@@ -81,7 +82,7 @@ def explain_stop(reason: Stop, config: CodeModeConfig) -> Explained:
         case Stop.MESSAGES:
             return Explained(
                 "output_limit_exceeded",
-                "The program sent more output, calls and timers at once than may cross, and was ended. "
+                "The program sent more output and calls at once than may cross, and was ended. "
                 "Await the calls in smaller groups and write less.",
             )
         case Stop.CALLS:
@@ -164,6 +165,8 @@ def _hint(failure: wire.Failure, at: Position | None, program: Program, availabl
     if failure.tool:
         return hints.hint_for_tool_error(error.code, message, program.text, offset, available)
     match error.name:
+        case "ReferenceError" | "TypeError" if available.is_bare:
+            return hint_for_bare(message, program.text, offset, available)
         case "ReferenceError":
             return hints.hint_for_name(message, program.text, available)
         case "TypeError" if message == "not a function":

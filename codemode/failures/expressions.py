@@ -55,7 +55,7 @@ def declared_names(program: str) -> set[str]:
 
 def holds_promise(program: str, name: str) -> bool:
     """Whether the program assigns a tool call to this variable without `await`."""
-    call = rf"(?<![\w$.]){re.escape(name)}\s*=\s*(?:tools|MCP|namespaces)\s*[.\[][^;\n=]{{0,200}}?\("
+    call = rf"(?<![\w$.]){re.escape(name)}\s*=\s*(?:tools|MCP|namespaces|openclaw)\s*[.\[][^;\n=]{{0,200}}?\("
     return re.search(call, program[:_READ]) is not None
 
 

@@ -131,7 +131,7 @@ def _unknown_member(name: str, available: Available) -> str | None:
     meant = nearest(name, (*available.convenience, *_TOOL_METHODS))
     if meant:
         return f"There is no `tools.{name}`. Did you mean {_listed(f'`tools.{found}`' for found in meant)}?"
-    return f"There is no `tools.{name}`. {_where_tools_are(available.convenience)}"
+    return f"There is no `tools.{name}`. {_where_tools_are(available.convenience, available)}"
 
 
 def _unknown_server_member(server: str, path: Sequence[str], available: Available) -> str:
@@ -183,20 +183,21 @@ def _nearest_tools(message: str, program: str, offset: int | None, available: Av
     meant = [by_name[name] for name in nearest(bare, by_name)] if bare else []
     if meant:
         return f"Nearest: {_listed(f'`{words}`' for words in meant)}."
-    return _where_tools_are(available.ids)
+    return _where_tools_are(available.ids, available)
 
 
-def _where_tools_are(names: Collection[str]) -> str:
+def _where_tools_are(names: Collection[str], available: Available) -> str:
     if 0 < len(names) <= _FEW:
         return f"There is {_listed(f'`{name}`' for name in sorted(names))}."
-    return "`await tools.search(…)` finds tools, `ALL_TOOLS` lists them."
+    found = f"`await {available.root}.search(…)` finds tools"
+    return f"{found}." if available.is_bare else f"{found}, `ALL_TOOLS` lists them."
 
 
 def _called_signature(program: str, offset: int | None, available: Available) -> str | None:
     if offset is None:
         return None
     match path_at(program, offset):
-        case ("tools", "call"):
+        case ("tools", "call") | ("openclaw", "tools", "call"):
             tool = first_argument(program, offset)
         case ("tools", tool):
             pass

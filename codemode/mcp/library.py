@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import msgspec
 from codemode_runtime.shapes import Lookup
@@ -27,6 +27,19 @@ _encode = msgspec.json.encode
 _INDEX = "mcp/index.d.ts"
 
 
+class VirtualFile(NamedTuple):
+    """`alias` is its path under the name that the host's configuration gives the server."""
+
+    path: str
+    alias: str
+    description: str
+    text: bytes
+
+    @property
+    def entry(self) -> dict[str, Any]:
+        return {"path": self.path, "bytes": len(self.text), "description": self.description}
+
+
 class Library:
     """Answers the lookups of `Environment`; each answer is JSON, or None for what does not exist."""
 
@@ -36,7 +49,8 @@ class Library:
         for tool in tools:
             if tool.source == "mcp":
                 by_server.setdefault(tool.owner, []).append(tool)
-        identifiers = assign({*by_server, *names}, taken={"$api"}, fallback="server")
+        # the index has a file of its own among theirs
+        identifiers = assign({*by_server, *names}, taken={"$api", "index"}, fallback="server")
         self._servers = {
             identifier: ServerView(identifier, owner, by_server[owner])
             for owner, identifier in sorted(identifiers.items(), key=lambda item: item[1])
@@ -79,16 +93,20 @@ class Library:
     def list_files(self, prefix: str) -> bytes | None:
         if not _is_clean(prefix):
             return None
-        files = [
-            {"path": path, "bytes": len(text)} for path, text in self._files() if path.startswith(prefix)
-        ]
-        return _encode({"files": files})
+        listed = [file for file in self._files if file.path.startswith(prefix)]
+        listed = listed or [file for file in self._files if file.alias.startswith(prefix)]
+        return _encode({"files": [file.entry for file in listed]})
 
     def read_file(self, path: str) -> bytes | None:
+        """By the path that is listed, or else by the server's configured name."""
         if not _is_clean(path):
             return None
-        found = next((text for name, text in self._files() if name == path), None)
-        return None if found is None else _encode({"path": path, "content": found.decode()})
+        by_path = {file.alias: file for file in self._files} | {file.path: file for file in self._files}
+        file = by_path.get(path)
+        if file is None:
+            return None
+        whole = {"path": file.path, "content": file.text.decode(), "description": file.description}
+        return _encode(whole | {"bytes": len(file.text)})
 
     def api(self, key: str) -> bytes | None:
         """For `$api(tool?, options?)`: the key is a JSON array of the server and the arguments."""
@@ -100,10 +118,14 @@ class Library:
         view = self._servers.get(server) if isinstance(server, str) else None
         return None if view is None else view.api(*_arguments(given))
 
-    def _files(self) -> list[tuple[str, bytes]]:
+    @cached_property
+    def _files(self) -> tuple[VirtualFile, ...]:
         """No files, not even the index, if there is no server."""
-        files = [(view.path, view.declarations.encode()) for view in self._servers.values()]
-        return [(_INDEX, self._index.encode()), *files] if files else []
+        if not self._servers:
+            return ()
+        told = "The MCP servers of this run, and the types that their files share."
+        index = VirtualFile(_INDEX, _INDEX, told, self._index.encode())
+        return (index, *(view.file for view in self._servers.values()))
 
     @cached_property
     def _index(self) -> str:
@@ -116,7 +138,7 @@ class ServerView:
     def __init__(self, identifier: str, owner: str, tools: Sequence[Tool]) -> None:
         self.identifier = identifier
         self.owner = owner
-        self.path = f"mcp/{identifier}.d.ts"
+        self.path = _path(identifier)
         by_name = {tool.name: tool for tool in tools}
         self.methods = {method: by_name.pop(method) for method in METHODS if method in by_name}
         self.identifiers = assign(by_name, taken=SERVER_MEMBERS)
@@ -138,6 +160,13 @@ class ServerView:
     @cached_property
     def declarations(self) -> str:
         return declare_server(self.identifier, self.owner, self.tools, self.methods)
+
+    @property
+    def file(self) -> VirtualFile:
+        """Its description is in our own words: what a server writes stays inside the file."""
+        groups = sorted({METHODS[method][0] for method in self.methods})
+        told = f"MCP.{self.identifier}: {', '.join((_count(len(self.tools), 'tool'), *groups))}."
+        return VirtualFile(self.path, _path(self.owner), told, self.declarations.encode())
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -164,6 +193,14 @@ class ServerView:
         if not group:
             return None
         return _encode({"header": "".join(declare_methods(group)), "server": self.identifier, "tools": []})
+
+
+def _path(server: str) -> str:
+    return f"mcp/{server}.d.ts"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _leaf(tool: Tool) -> dict[str, str]:

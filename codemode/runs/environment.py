@@ -39,12 +39,16 @@ class Environment:
         executor: Executor,
         mcp: Library | None = None,
         scopes: NamespaceScopes | None = None,
+        *,
+        bare: bool = False,
     ) -> None:
-        """`scopes` are the namespaces of one run; with them the environment is that run's own."""
+        """`scopes` are the namespaces of one run; with them the environment is that run's own. `bare`: a
+        program has them, the language and console, and the guest gets no other answer."""
         self.catalog = catalog
         self.executor = executor
         self.mcp = mcp
         self.scopes = scopes
+        self._bare = bare
 
     def with_scopes(self, scopes: NamespaceScopes) -> Environment:
         return Environment(self.catalog, self.executor, self.mcp, scopes)
@@ -57,6 +61,9 @@ class Environment:
     def _offer(self) -> wire.Offer:
         """What travels with a run: everything, or nothing if that is too large. The worker asks for MCP."""
         has_namespaces = self.scopes is not None
+        if self._bare:
+            names = wire.OfferedAnswer(Lookup.NAMESPACES, "", Raw(self.scopes.json if self.scopes else b"{}"))
+            return wire.Offer(has_namespaces, answers=(names,), bare=True)
         if len(self.catalog) > _INLINE_TOOLS:
             return wire.Offer(has_namespaces, complete=False)
         answers = [
@@ -75,6 +82,8 @@ class Environment:
 
     def lookup(self, kind: Lookup, key: str) -> bytes | None:
         match kind:
+            case _ if self._bare and kind is not Lookup.NAMESPACES:
+                return None
             case Lookup.ALL_TOOLS:
                 return self._all_tools
             case Lookup.TOOL:
@@ -99,6 +108,7 @@ class Environment:
             mcp={} if self.mcp is None else self.mcp.expressions,
             servers=() if self.mcp is None else self.mcp.server_names,
             parameters=schemas.get,
+            root="openclaw.tools" if self._bare else "tools",
         )
 
     @cached_property

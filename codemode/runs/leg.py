@@ -143,8 +143,6 @@ class Leg:
     async def _until_deliverable(self) -> WaitReason | None:
         """Returns None once there is something to deliver, else why the run has to be suspended now."""
         run, flight = self.run, self.run.in_flight
-        if not self._policy.may_suspend:
-            flight.give_back_yields()  # no caller would come back later to continue the program
         while True:
             if not run.active.returned and flight.has_yield:
                 return "approval" if flight.has_approval else "yield"

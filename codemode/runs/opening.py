@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LegPolicy:
-    """exec and wait use the default. A leg that may not suspend returns control at once to a program that
-    yields, and fails when its budget is spent; `tell_timeout` (run, budget in ms) then writes the error's
-    text."""
+    """exec and wait use the default. A leg that may not suspend fails when its budget is spent;
+    `tell_timeout` (run, budget in ms) then writes the error's text."""
 
     may_suspend: bool = True
     tell_timeout: Callable[[Run, int], str] | None = None

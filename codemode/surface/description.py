@@ -27,8 +27,9 @@ _FINDING = """\
 `await tools.call(id, {...})`."""
 
 _MCP = """\
-- MCP servers: `API.list()` names the declaration files, `API.read("mcp/<server>.d.ts")` shows one; call as \
-`await MCP.<server>.<tool>({...})`."""
+- MCP servers: `await API.list()` gives `{ files: [{ path, bytes, description }] }`, also iterated and \
+indexed as that array; `await API.read("mcp/<server>.d.ts")` gives `{ path, content, description, bytes }`, \
+which text(v), console and `${v}` show as its content. Call as `await MCP.<server>.<tool>({...})`."""
 
 
 class NamespaceText(Struct, frozen=True):

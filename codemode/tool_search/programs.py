@@ -1,8 +1,8 @@
 """`tool_search_code` runs one program in a worker of the engine, from start to end, and never suspends it.
 
-It uses the same workers, guest and limits as exec. Only such runs have the global `openclaw.tools`, and its
-calls are turned into ordinary ones before any other code sees them. The deadline covers everything:
-computing, tools, and what the program does after them. Without a worker nothing runs.
+It uses the same workers, guest and limits as exec. Its program sees the language, `console` and
+`openclaw.tools`, whose calls are turned into ordinary ones before any other code sees them. The deadline
+covers everything: computing, tools, and what the program does after them. Without a worker nothing runs.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def program_config(config: CodeModeConfig, own: ToolSearchConfig) -> CodeModeCon
 
 
 def program_environment(catalog: SearchCatalog, executor: Executor) -> Environment:
-    return Environment(catalog, executor, None, _scopes())
+    return Environment(catalog, executor, None, _scopes(), bare=True)
 
 
 @cache

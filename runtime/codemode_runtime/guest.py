@@ -67,7 +67,7 @@ class Guest:
     def start(self, program: str) -> GuestOutcome:
         """Compiles and runs the text as the body of a strict async function."""
         code = program.encode(errors="replace")
-        flags = 1 if self._descriptor.has_namespaces else 0
+        flags = self._descriptor.has_namespaces | self._descriptor.bare << 1
         return self._enter(code, b"cm_start", flags, _seed())
 
     def deliver(self, settlements: Sequence[Settlement]) -> GuestOutcome:

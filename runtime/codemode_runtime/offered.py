@@ -16,6 +16,7 @@ class OfferedDescriptor:
 
     def __init__(self, offer: wire.Offer, line: Line | Nowhere) -> None:
         self.has_namespaces = offer.has_namespaces
+        self.bare = offer.bare
         self._complete = offer.complete
         self._known = {(answer.kind, answer.key): bytes(answer.json) for answer in offer.answers}
         self._line = line

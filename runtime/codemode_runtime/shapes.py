@@ -42,10 +42,15 @@ class Stop(enum.IntEnum):
 
 
 class GuestOffer(Protocol):
-    """What a run offers its program; runtime/README.md has the shape of each answer."""
+    """What a run offers its program; runtime/README.md has the shape of each answer.
+
+    `bare`: the program sees the language, console and its namespaces, nothing else.
+    """
 
     @property
     def has_namespaces(self) -> bool: ...
+    @property
+    def bare(self) -> bool: ...
     def lookup(self, kind: Lookup, key: str) -> bytes | None: ...
 
 
@@ -53,6 +58,7 @@ class EmptyDescriptor:
     """A run without tools."""
 
     has_namespaces = False
+    bare = False
 
     def lookup(self, kind: Lookup, key: str) -> bytes | None:  # noqa: ARG002 - the protocol's shape
         return None

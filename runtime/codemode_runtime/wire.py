@@ -81,11 +81,15 @@ class OfferedAnswer(Struct, frozen=True, array_like=True):
 
 
 class Offer(Struct, frozen=True):
-    """What a worker knows of the run descriptor from the start. `complete`: there is nothing else."""
+    """What a worker knows of the run descriptor from the start. `complete`: there is nothing else.
+
+    `bare`: the program sees the language, console and its namespaces, nothing else.
+    """
 
     has_namespaces: bool = False
     complete: bool = True
     answers: tuple[OfferedAnswer, ...] = ()
+    bare: bool = False
 
 
 class Attend(Message, frozen=True):

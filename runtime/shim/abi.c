@@ -40,12 +40,15 @@ CM_EXPORT(cm_boot) int32_t cm_boot(void)
     if (!ctx || JS_AddIntrinsicBaseObjects(ctx) || JS_AddIntrinsicDate(ctx) || JS_AddIntrinsicEval(ctx) ||
         JS_AddIntrinsicRegExp(ctx) || JS_AddIntrinsicJSON(ctx) || JS_AddIntrinsicProxy(ctx) ||
         JS_AddIntrinsicMapSet(ctx) || JS_AddIntrinsicTypedArrays(ctx) || JS_AddIntrinsicPromise(ctx) ||
-        JS_AddIntrinsicWeakRef(ctx) || JS_AddIntrinsicAToB(ctx) || JS_AddIntrinsicDOMException(ctx))
+        JS_AddIntrinsicWeakRef(ctx))
+        return -1;
+    cm_bare_mark(ctx);
+    if (JS_AddIntrinsicAToB(ctx) || JS_AddIntrinsicDOMException(ctx))
         return -1;
     internal = JS_NewObject(ctx);
     JS_SetPropertyStr(ctx, internal, "expose", JS_NewCFunction(ctx, expose, "expose", 2));
     return cm_json_init(ctx) || cm_tool_error_init(ctx) || cm_program_init(ctx) || cm_api_init(ctx) ||
-           cm_views_init(ctx) || cm_web_init(ctx);
+           cm_views_init(ctx) || cm_files_init(ctx) || cm_web_init(ctx);
 }
 
 /* Evaluates one prelude file: borrowed, zero-terminated text of a function expression that takes
@@ -103,12 +106,15 @@ static int32_t leave(enum cm_status status)
     return (int32_t)status;
 }
 
-/* Starts the program of this borrowed, zero-terminated text. flags 1: the descriptor has namespaces. */
+/* Starts the program of this borrowed, zero-terminated text. flags 1: the descriptor has namespaces; flags 2: the
+   program sees them, the language and console, and nothing else. */
 CM_EXPORT(cm_start) int32_t cm_start(const char *text, uint32_t len, uint32_t flags, uint64_t seed)
 {
     JS_UpdateStackTop(rt);
     cm_engine_seed(cm_ctx, seed);
     cm_web_clock_start();
+    if (flags & 2)
+        cm_bare_start(cm_ctx);
     if ((flags & 1) && cm_views_start(cm_ctx))
         cm_stop(CM_STOP_ABORT);
     return leave(cm_program_start(cm_ctx, text, len));

@@ -44,18 +44,28 @@ static cm_buf output_buf(void)
     return (cm_buf){.most = (size_t)(cm_shared.output_limit - cm_shared.output_used) + 1};
 }
 
-/* Appends what text() shows of a borrowed value: strings as they are, anything else as compact JSON.
-   Returns false with an exception pending when the program is being interrupted. */
+static bool put_string(JSContext *ctx, cm_buf *out, JSValueConst string)
+{
+    size_t len;
+    const char *s = JS_ToCStringLen(ctx, &len, string);
+    if (!s)
+        return false;
+    cm_buf_put(out, s, len);
+    JS_FreeCString(ctx, s);
+    return true;
+}
+
+/* Appends what text() shows of a borrowed value: strings as they are, a file of API as its content, anything
+   else as compact JSON. Returns false with an exception pending when the program is being interrupted. */
 static bool put_shown(JSContext *ctx, cm_buf *out, JSValueConst v)
 {
-    if (JS_IsString(v)) {
-        size_t len;
-        const char *s = JS_ToCStringLen(ctx, &len, v);
-        if (!s)
-            return false;
-        cm_buf_put(out, s, len);
-        JS_FreeCString(ctx, s);
-        return true;
+    if (JS_IsString(v))
+        return put_string(ctx, out, v);
+    JSValue content = cm_file_content(ctx, v);
+    if (!JS_IsUndefined(content)) {
+        bool done = put_string(ctx, out, content);
+        JS_FreeValue(ctx, content);
+        return done;
     }
     if (cm_json_write(ctx, out, v, NULL, false) == CM_JSON_OK)
         return true;

@@ -34,5 +34,3 @@ bool cm_json_instance(cm_writer *w, JSValueConst v, enum cm_json *r);
 void cm_lossy_note(cm_writer *w, const char *kind);
 
 int cm_json_forms_init(JSContext *ctx);
-/* returns an intrinsic's method (owned) before any program could replace it */
-JSValue cm_json_intrinsic(JSContext *ctx, const char *class, const char *method);

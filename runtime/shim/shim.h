@@ -47,8 +47,8 @@ enum cm_lookup {
     CM_LOOKUP_TOOL_NAMES = 2, /* key unused      -> object of ids by convenience name */
     CM_LOOKUP_SERVER = 3,     /* MCP identifier  -> tree */
     CM_LOOKUP_SERVERS = 4,    /* key unused      -> array of MCP identifiers */
-    CM_LOOKUP_API_LIST = 5,   /* prefix          -> {files: [...]} */
-    CM_LOOKUP_API_READ = 6,   /* path            -> {path, content} */
+    CM_LOOKUP_API_LIST = 5,   /* prefix          -> {files: [{path, bytes, description}]} */
+    CM_LOOKUP_API_READ = 6,   /* path            -> {path, content, description, bytes} */
     CM_LOOKUP_API = 7,        /* JSON array [server | null, ...$api arguments] -> {header, ...} */
     CM_LOOKUP_NAMESPACES = 8, /* key unused      -> object of trees by global name */
 };
@@ -150,6 +150,7 @@ bool cm_engine_is_error(JSValueConst v);
 int cm_engine_is_array(JSContext *ctx, JSValueConst v);
 bool cm_engine_view(JSValueConst v, uint8_t **data, size_t *len);
 bool cm_engine_view_is_immutable(JSValueConst v);
+void cm_engine_delete_locked(JSContext *ctx, JSValueConst obj, JSAtom name);
 
 /* ---- math.c: what build/changes.py calls instead of the C library ----------------------------- */
 
@@ -202,6 +203,8 @@ enum cm_json cm_json_write(JSContext *ctx, cm_buf *out, JSValueConst v, cm_buf *
 int cm_json_init(JSContext *ctx);
 /* takes what the prelude left for this part in the borrowed object that its files share */
 void cm_json_take(JSContext *ctx, JSValueConst internal);
+/* returns an intrinsic's method (owned) before any program could replace it */
+JSValue cm_json_intrinsic(JSContext *ctx, const char *class, const char *method);
 
 /* ---- outbox.c: messages on their way to the host --------------------------------------------- */
 
@@ -240,10 +243,14 @@ enum cm_status cm_program_start(JSContext *ctx, const char *text, size_t len);
 enum cm_status cm_program_run(JSContext *ctx);
 void cm_program_uncaught(JSContext *ctx); /* takes the pending exception as the run's failure */
 
-/* ---- api.c, views.c, web.c: what programs see --------------------------------------------------- */
+/* ---- api.c, bare.c, files.c, views.c, web.c: what programs see --------------------------------------------------- */
 
 int cm_api_init(JSContext *ctx);
 int cm_api_define_tools(JSContext *ctx, JSValueConst tools);
+void cm_bare_mark(JSContext *ctx);  /* at boot, when the global object has what the language defines */
+void cm_bare_start(JSContext *ctx); /* before the program: leaves it the language and console */
+int cm_files_init(JSContext *ctx);
+JSValue cm_file_content(JSContext *ctx, JSValueConst v); /* owned text of a file of API, else JS_UNDEFINED */
 int cm_views_init(JSContext *ctx);
 int cm_views_start(JSContext *ctx);
 int cm_web_init(JSContext *ctx);

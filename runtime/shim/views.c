@@ -1,4 +1,4 @@
-/* What programs see of the run descriptor: tools, MCP, API, namespaces, ALL_TOOLS.
+/* What programs see of the run descriptor: tools, MCP, namespaces, ALL_TOOLS; files.c has API.
 
    The descriptor stays with the host and is asked piece by piece through cm_import_lookup, when a
    program first names a thing: a catalog of ten thousand tools costs a program that uses two of them
@@ -249,43 +249,7 @@ static JSClassExoticMethods view_exotic = {
     .delete_property = view_delete,
 };
 
-/* ---- API and the lazily built globals ------------------------------------------------------------------ */
-
-/* A segment of a path that is `.` or `..`, whichever slash is meant. */
-static bool has_dot_segment(const char *path, size_t len)
-{
-    for (size_t start = 0, i = 0; i <= len; i++) {
-        if (i < len && path[i] != '/' && path[i] != '\\')
-            continue;
-        size_t n = i - start;
-        if ((n == 1 || n == 2) && path[start] == '.' && path[i - 1] == '.')
-            return true;
-        start = i + 1;
-    }
-    return false;
-}
-
-static JSValue api_file(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int kind)
-{
-    const char *name = kind == CM_LOOKUP_API_READ ? "read" : "list";
-    if ((argc && !JS_IsUndefined(argv[0]) && !JS_IsString(argv[0])) || (kind == CM_LOOKUP_API_READ && !argc))
-        return cm_rejected(ctx, JS_ThrowTypeError(ctx, "API.%s takes a path, a string", name));
-    size_t len = 0;
-    const char *path = argc && JS_IsString(argv[0]) ? JS_ToCStringLen(ctx, &len, argv[0]) : NULL;
-    JSValue v;
-    if (path && has_dot_segment(path, len))
-        v = JS_ThrowTypeError(ctx, "API paths have no . and .. segments; API.list() names the files");
-    else
-        v = cm_bridge_lookup(ctx, kind, path ? path : "", len);
-    if (JS_IsUndefined(v) && kind == CM_LOOKUP_API_LIST) {
-        v = JS_NewObject(ctx); /* nothing under that prefix */
-        JS_DefinePropertyValueStr(ctx, v, "files", JS_NewArray(ctx), JS_PROP_C_W_E);
-    }
-    if (JS_IsUndefined(v))
-        v = JS_ThrowTypeError(ctx, "there is no API file \"%.200s\"; API.list() names them", path ? path : "");
-    JS_FreeCString(ctx, path);
-    return settled(ctx, v);
-}
+/* ---- the lazily built globals ------------------------------------------------------------------------- */
 
 static JSValue get_all_tools(JSContext *ctx, JSValueConst self)
 {
@@ -336,13 +300,6 @@ int cm_views_init(JSContext *ctx)
     cm_define_locked(ctx, mcp_view, "$api", new_api_leaf(ctx, JS_NULL));
     JS_PreventExtensions(ctx, mcp_view);
     cm_define_locked(ctx, global, "MCP", mcp_view);
-
-    JSValue api = JS_NewObjectProto(ctx, JS_NULL);
-    JSCFunctionEnum kind = JS_CFUNC_generic_magic;
-    cm_define_locked(ctx, api, "list", JS_NewCFunctionMagic(ctx, api_file, "list", 0, kind, CM_LOOKUP_API_LIST));
-    cm_define_locked(ctx, api, "read", JS_NewCFunctionMagic(ctx, api_file, "read", 1, kind, CM_LOOKUP_API_READ));
-    cm_freeze_deep(ctx, api);
-    cm_define_locked(ctx, global, "API", api);
 
     namespaces = JS_NewObjectProto(ctx, JS_NULL);
     JS_FreezeObject(ctx, namespaces);

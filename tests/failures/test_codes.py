@@ -64,7 +64,7 @@ def test_an_error_cannot_claim_a_code_by_its_text(error: wire.ThrownError) -> No
     [
         (Stop.MEMORY, "memory_limit_exceeded", "more than 64 MiB of memory"),
         (Stop.OUTPUT, "output_limit_exceeded", "more than 2 KiB of output, or more than 2048 items"),
-        (Stop.MESSAGES, "output_limit_exceeded", "more output, calls and timers at once"),
+        (Stop.MESSAGES, "output_limit_exceeded", "more output and calls at once"),
         (Stop.CALLS, "too_many_pending_tool_calls", "items.slice(i, i + 4)"),
         (Stop.STACK, "guest_error", "RangeError: the program recursed too deep"),
         (Stop.ABORT, "internal_error", "a defect of the engine"),

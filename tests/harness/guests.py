@@ -72,6 +72,7 @@ class Offer:
 
     answers: Mapping[tuple[Lookup, str], object] = field(default_factory=dict[tuple[Lookup, str], object])
     has_namespaces: bool = False
+    bare: bool = False
     asked: list[tuple[Lookup, str]] = field(default_factory=list[tuple[Lookup, str]])
 
     def lookup(self, kind: Lookup, key: str) -> bytes | None:

@@ -21,13 +21,15 @@ OFFER = Offer(
         (Lookup.SERVERS, ""): ["docs"],
         (Lookup.SERVER, "docs"): {"o": {"find": {"c": "mcp:docs:find", "m": "mcp"}, "$api": {"api": "docs"}}},
         (Lookup.NAMESPACES, ""): {"fleet": {"o": {"list": {"c": "fleet:list", "m": "namespace"}}}},
+        (Lookup.API_LIST, ""): {"files": []},
+        (Lookup.API_READ, "f"): {"path": "f", "content": "x", "description": "", "bytes": 1},
         (Lookup.ALL_TOOLS, ""): [{"id": "openclaw:core:echo", "name": "echo", "description": "Echo."}],
     },
     has_namespaces=True,
 )
 
 # Depth first through own properties, accessors and prototypes; each object counts where it is met first.
-WALK = """
+VISIT = """
 const lines = [], seen = new Set();
 const visit = (path, value) => {
   if ((typeof value !== "object" || value === null) && typeof value !== "function") return;
@@ -43,6 +45,10 @@ const visit = (path, value) => {
   }
   visit(path + ".[[Prototype]]", Reflect.getPrototypeOf(value));
 };
+"""
+WALK = (
+    VISIT
+    + """
 const error = await tools.call("nope").catch((e) => e);
 visit("globalThis", globalThis);
 const roots = {
@@ -55,8 +61,11 @@ const roots = {
   dom: (() => { try { structuredClone(() => {}); } catch (e) { return e; } })(),
 };
 for (const [name, value] of Object.entries(roots)) visit(name, value);
+const [files, file] = [await API.list(), await API.read("f")];
+for (const [name, value] of Object.entries({ files, file, unawaited: API.list() })) visit(name, value);
 return lines.join("\\n");
 """
+)
 
 
 def reachable() -> str:

@@ -145,17 +145,14 @@ async def test_what_the_program_does_after_its_tools_counts_too() -> None:
 
 
 @pytest.mark.guarantee("one-shot-programs-keep-their-deadline")
-async def test_a_sleeping_program_is_ended_and_not_suspended() -> None:
-    async with Engine([Log().tool("ship")], False) as engine:
+async def test_a_program_that_waits_for_a_slow_tool_is_ended_and_not_suspended() -> None:
+    desk = Desk()
+    async with Engine(desk.tools, False) as engine:
         prepared = await engine.tool_search({"mode": "code", "codeTimeoutMs": 200}).prepare()
-        text = "await new Promise((done) => setTimeout(done, 60000))"
+        text = "return await openclaw.tools.call('hold', { name: 'a' })"
         answer = await prepared.call("tool_search_code", {"code": text})
         suspended = await engine.runs()
     assert (failure(answer)[0], suspended) == ("timeout", [])
-
-
-async def test_a_yield_goes_on_at_once() -> None:
-    assert (await program("await yield_control('later'); return 'on'")).value == "on"
 
 
 @pytest.mark.guarantee("one-shot-calls-are-lazy")

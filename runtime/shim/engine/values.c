@@ -245,3 +245,17 @@ bool cm_engine_view_is_immutable(JSValueConst v)
 {
     return JS_VALUE_GET_OBJ(v)->u.typed_array->buffer->u.array_buffer->immutable;
 }
+
+/* Deletes an own property of a borrowed object, also a locked one. What it held stays alive, out of reach:
+   others may know it by its address. */
+void cm_engine_delete_locked(JSContext *ctx, JSValueConst obj, JSAtom name)
+{
+    JSObject *p = JS_VALUE_GET_OBJ(obj);
+    JSProperty *pr;
+    JSShapeProperty *prs = find_own_property(&pr, p, name);
+    if (!prs || js_shape_prepare_update(ctx, p, &prs))
+        cm_stop(CM_STOP_ABORT);
+    prs->flags = JS_PROP_CONFIGURABLE; /* a plain one, whatever it was */
+    pr->u.value = JS_UNDEFINED;
+    delete_property(ctx, p, name);
+}
