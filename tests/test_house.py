@@ -105,3 +105,27 @@ def test_a_class_name_has_one_meaning_in_all_three_packages() -> None:
         for node in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
             names.setdefault(node.name, []).append(path)
     assert {name: paths for name, paths in names.items() if len(paths) > 1} == {}
+
+
+def test_an_upper_limit_is_called_max_wherever_it_is_a_constant() -> None:
+    found = [f"{path} {name}" for path, tree in modules() for name in odd_limits(tree)]
+    assert found == []
+
+
+def odd_limits(tree: ast.Module) -> list[str]:
+    others = {"LONGEST", "MOST", "LARGEST", "DEEPEST", "MAXIMUM"}
+    return [name for name in constants(tree) if others & set(name.split("_"))]
+
+
+def constants(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                yield name
+            case _:
+                pass
+
+
+def test_the_check_above_sees_each_spelling_of_a_limit() -> None:
+    tree = ast.parse("_LONGEST = 1\nMOST_CALLS: int = 2\nMAX_CALLS = 3\nalmost = 4")
+    assert odd_limits(tree) == ["_LONGEST", "MOST_CALLS"]

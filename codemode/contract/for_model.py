@@ -22,7 +22,7 @@ _MAX_PENDING = 3_000  # for all pending calls together
 _MAX_WORD = 120  # the id of a tool
 _MAX_SUMMARY = 300
 _MAX_MARK = 120  # the item that says how many were left out
-_LEAST_ITEM = 256
+_MIN_ITEM = 256
 
 _encode = msgspec.json.encode
 
@@ -90,7 +90,7 @@ def _pending(calls: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], 
 
 def _fitting(output: Sequence[Mapping[str, Any]], room: int) -> list[Mapping[str, Any]]:
     """Cuts long items in the middle; leaves out items in the middle where there are too many."""
-    items = [_clip_item(item, max(room // 4, _LEAST_ITEM)) for item in output]
+    items = [_clip_item(item, max(room // 4, _MIN_ITEM)) for item in output]
     sizes = [_size(item) + 1 for item in items]
     if sum(sizes) <= room:
         return items

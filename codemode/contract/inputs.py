@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NoReturn, cast
 
-from codemode_snapshots import EnvelopeRefused, RunScope
+from codemode_snapshots import NO_VALUE, EnvelopeRefused, RunScope
 from codemode_snapshots.label import is_text
 from msgspec import Struct
 
@@ -104,7 +104,7 @@ def read_wait(given: object) -> str:
 
 
 def read_caller(
-    scope: Scope | None, agent: str, session: str, agent_run: str, tool_call: str = "-"
+    scope: Scope | None, agent: str, session: str, agent_run: str, tool_call: str = NO_VALUE
 ) -> RunScope:
     """The scope for a run, from the caller's scope or from the names given in its place.
 

@@ -7,6 +7,7 @@ missing name; and its constructor refuses a blank name, where a method of the en
 
 from __future__ import annotations
 
+from codemode_snapshots import NO_VALUE
 from msgspec import Struct
 
 
@@ -18,7 +19,7 @@ class Scope(Struct, frozen=True):
 
     agent: str = "main"
     session: str = "default"
-    agent_run: str = "-"
+    agent_run: str = NO_VALUE
 
 
 class _Unsaid(str):
@@ -27,7 +28,7 @@ class _Unsaid(str):
     __slots__ = ()
 
 
-UNSAID = Scope(_Unsaid("main"), _Unsaid("default"), _Unsaid("-"))
+UNSAID = Scope(_Unsaid("main"), _Unsaid("default"), _Unsaid(NO_VALUE))
 """The scope of a caller who names nothing; its names are the defaults of the methods' parameters."""
 
 

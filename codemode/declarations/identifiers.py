@@ -17,17 +17,17 @@ from codemode.catalog.names import NOT_FOR_TOOLS
 SERVER_MEMBERS = frozenset(("resources", "prompts", "$api"))
 # `await` would take an object with `then` for a promise; the language itself reads the others.
 _NEVER = RESERVED_WORDS | (NOT_FOR_TOOLS - {"search", "describe", "call"}) | {"undefined", "NaN", "Infinity"}
-_LONGEST = 80
+_MAX_LENGTH = 80
 _SEPARATORS = re.compile(r"[\W_]+")
 
 
 def camel_case(name: str, fallback: str) -> str:
     """Makes an identifier of a name; `fallback` if the name has no letter or digit."""
-    words = [word for word in _SEPARATORS.split(name[: 4 * _LONGEST]) if word]
+    words = [word for word in _SEPARATORS.split(name[: 4 * _MAX_LENGTH]) if word]
     if not words:
         return fallback
     first = words[0].lower() if words[0].isupper() else words[0][:1].lower() + words[0][1:]
-    joined = (first + "".join(word[:1].upper() + word[1:] for word in words[1:]))[:_LONGEST]
+    joined = (first + "".join(word[:1].upper() + word[1:] for word in words[1:]))[:_MAX_LENGTH]
     kept = "".join(letter for letter in joined if f"_{letter}".isidentifier())
     if not kept:
         return fallback

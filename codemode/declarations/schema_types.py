@@ -13,7 +13,7 @@ from codemode.declarations.aliases import Aliases
 from codemode.declarations.type_words import MAX_KEY, comment, key, literal, one_line
 
 _MAX_NODES = 600
-_DEEPEST = 16
+_MAX_DEPTH = 16
 _MAX_VALUES = 100
 _MAX_PROPERTIES = 200
 _MAX_NOTE = 300
@@ -61,7 +61,7 @@ class SchemaTypes:
         self._nodes += 1
         if schema is False:
             return "never"
-        if not isinstance(schema, dict) or self._nodes > _MAX_NODES or depth > _DEEPEST:
+        if not isinstance(schema, dict) or self._nodes > _MAX_NODES or depth > _MAX_DEPTH:
             return "unknown"
         node = cast("Schema", schema)
         parts = [

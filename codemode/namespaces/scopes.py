@@ -20,7 +20,7 @@ from codemode.namespaces.registry import NamespaceContext, Registered
 _SEPARATOR = "."
 _FORBIDDEN = frozenset(("__proto__", "constructor", "prototype", ""))
 _MAX_NODES = 20_000
-_DEEPEST = 64
+_MAX_DEPTH = 64
 _EXACT = 1 << 53  # JavaScript numbers do not hold larger integers exactly
 
 Mapper = Callable[[list[Any]], Any]
@@ -99,8 +99,8 @@ class _Serialiser:
     def of(self, value: object, path: tuple[str, ...], above: tuple[int, ...]) -> dict[str, Any]:
         """`above` are the objects that contain this one; meeting one of them again is a cycle."""
         self._nodes += 1
-        if self._nodes > _MAX_NODES or len(path) > _DEEPEST:
-            raise self._refused(path, f"more than {_MAX_NODES} parts, or {_DEEPEST} levels")
+        if self._nodes > _MAX_NODES or len(path) > _MAX_DEPTH:
+            raise self._refused(path, f"more than {_MAX_NODES} parts, or {_MAX_DEPTH} levels")
         if id(value) in above:
             raise self._refused(path, "a cycle")
         match value:

@@ -16,7 +16,7 @@ from codemode.policy import Policy, Resolution, situation_of
 from codemode.surface.controls import exec_tool, wait_tool
 from codemode.surface.description import NamespaceText, describe_exec
 from codemode.surface.quick_index import DEFAULT_BUDGET
-from codemode.tools import CallContext, Run, Tool, as_tools
+from codemode.tools import CallContext, Tool, ToolFunction, as_tools
 
 
 class PreparedRun(Struct, frozen=True):
@@ -49,8 +49,8 @@ def prepare_run(
     disable_tools: bool = False,
     namespaces: Sequence[NamespaceText] = (),
     index_budget: int = DEFAULT_BUDGET,
-    exec_run: Run | None = None,
-    wait_run: Run | None = None,
+    exec_run: ToolFunction | None = None,
+    wait_run: ToolFunction | None = None,
 ) -> PreparedRun:
     """`tools` are all eligible tools: core, plugins, MCP, client. Without `policy` the policy of the document
     that `config` was read from holds. Raises ConfigError where tools clash."""
@@ -78,8 +78,8 @@ def surface_of(
     *,
     namespaces: Callable[[Catalog], Sequence[NamespaceText]],
     index_budget: int = DEFAULT_BUDGET,
-    exec_run: Run | None = None,
-    wait_run: Run | None = None,
+    exec_run: ToolFunction | None = None,
+    wait_run: ToolFunction | None = None,
     ordinary: Callable[[], Executor] | None = None,
     why_off: str | None = None,
 ) -> PreparedRun:

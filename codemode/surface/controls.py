@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from codemode.contract.results import CodeModeResult
-from codemode.tools import CallContext, Run, Tool, ToolError
+from codemode.tools import CallContext, Tool, ToolError, ToolFunction
 
 EXEC_PARAMETERS = ("code", "command", "language")
 WAIT_PARAMETERS = ("runId",)
@@ -16,11 +16,11 @@ Continues a program that exec left "waiting": delivers the results that have arr
 like exec. Takes the runId of that result; call it again as long as the status is "waiting"."""
 
 
-async def _by_the_engine(arguments: dict[str, Any], context: CallContext) -> Any:  # noqa: ARG001 - a Run's shape
+async def _by_the_engine(arguments: dict[str, Any], context: CallContext) -> Any:  # noqa: ARG001 - a ToolFunction's shape
     raise ToolError("exec and wait are run by the engine, not as tools")
 
 
-def bound_to(execute: Callable[..., Awaitable[CodeModeResult]], who: Mapping[str, Any]) -> Run:
+def bound_to(execute: Callable[..., Awaitable[CodeModeResult]], who: Mapping[str, Any]) -> ToolFunction:
     """Makes an engine's `exec` or `wait` the function of a tool, for this scope; each call has its own id."""
 
     async def run(arguments: dict[str, Any], context: CallContext) -> Any:
@@ -30,7 +30,7 @@ def bound_to(execute: Callable[..., Awaitable[CodeModeResult]], who: Mapping[str
     return run
 
 
-def exec_tool(description: str, languages: Sequence[str], run: Run = _by_the_engine) -> Tool:
+def exec_tool(description: str, languages: Sequence[str], run: ToolFunction = _by_the_engine) -> Tool:
     parameters = {
         "type": "object",
         "properties": {
@@ -47,7 +47,7 @@ def exec_tool(description: str, languages: Sequence[str], run: Run = _by_the_eng
     return Tool("exec", description, parameters, run, control=True)
 
 
-def wait_tool(run: Run = _by_the_engine) -> Tool:
+def wait_tool(run: ToolFunction = _by_the_engine) -> Tool:
     parameters = {
         "type": "object",
         "properties": {"runId": {"type": "string", "description": "From the result that is waiting."}},

@@ -59,7 +59,7 @@ class AskedCall(NamedTuple):
 class CallDeps(NamedTuple):
     """What all calls of a prepared run share."""
 
-    shop: SearchRuns
+    runs: SearchRuns
     config: ToolSearchConfig
     who: Caller
     mode: SearchMode | None
@@ -71,13 +71,13 @@ class SearchCall:
     """`called` is the name the model used. Made for one call, and used once."""
 
     def __init__(
-        self, desk: CallDeps, live: LiveTools, called: str, call_id: str, context: CallContext | None
+        self, deps: CallDeps, live: LiveTools, called: str, call_id: str, context: CallContext | None
     ) -> None:
-        self._desk = desk
+        self._deps = deps
         self._live = live
         self._called = called
         self._call_id = call_id
-        self._run = desk.shop.new_run(desk.who, live.deferred, call_id, context)
+        self._run = deps.runs.new_run(deps.who, live.deferred, call_id, context)
 
     async def control(self, given: object) -> Answer:
         try:
@@ -99,7 +99,7 @@ class SearchCall:
         arguments, repairs = read_object(given)
         live, name = self._live, self._called
         shown = live.direct.resolve(name)
-        if self._desk.mode != "directory":
+        if self._deps.mode != "directory":
             answer = await self._execute(live.direct, name, arguments, repairs)
             is_hidden = shown is None and live.deferred.resolve(name) is not None
             return self._call_it_otherwise(name) if is_hidden else answer
@@ -123,7 +123,7 @@ class SearchCall:
         return answers.of_call(asked.called, result, tool, ())
 
     async def _search(self, given: object) -> Answer:
-        read, config, catalog = read_search(given), self._desk.config, self._live.deferred
+        read, config, catalog = read_search(given), self._deps.config, self._live.deferred
         wanted = config.search_default_limit if read.limit is None else read.limit
         search = partial(catalog.search, read.query, max(1, min(wanted, config.max_search_limit)))
 
@@ -163,26 +163,26 @@ class SearchCall:
             tool, name, "call", _json(arguments), partial(self._executor(catalog).call, request)
         )
         if isinstance(result, NeedsApproval):
-            self._desk.asked[result.approval.id] = AskedCall(self._called, request, result.approval)
+            self._deps.asked[result.approval.id] = AskedCall(self._called, request, result.approval)
         return answers.of_call(self._called, result, tool, repairs)
 
     async def _do(
         self, tool: Tool | None, name: str, method: CallMethod, given: bytes, work: Callable[[], Any]
     ) -> CallResult:
-        result = await self._desk.shop.execute(self._run, CallSpec(tool, name, method, given, work))
-        self._desk.meter.record(self._called, self._run.active.meter.calls)
+        result = await self._deps.runs.execute(self._run, CallSpec(tool, name, method, given, work))
+        self._deps.meter.record(self._called, self._run.active.meter.calls)
         return result
 
     async def _program(self, given: object) -> Answer:
         read = read_code(given)
-        desk, made = self._desk, list(read.repairs)
-        result = await desk.shop.run_program(self._run, read.text, desk.config, made.extend)
-        desk.meter.counts["program"] += 1
-        desk.meter.record(self._called, result.telemetry.calls)
+        deps, made = self._deps, list(read.repairs)
+        result = await deps.runs.run_program(self._run, read.text, deps.config, made.extend)
+        deps.meter.counts["program"] += 1
+        deps.meter.record(self._called, result.telemetry.calls)
         return answers.of_program(self._called, result, tuple(made))
 
     def _executor(self, catalog: SearchCatalog) -> Executor:
-        return self._desk.shop.admission.executor(catalog, catalog.unknown)
+        return self._deps.runs.admission.executor(catalog, catalog.unknown)
 
     def _refused(self, refused: Unreadable) -> Answer:
         return answers.of_call(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from codemode.config import SearchMode
-from codemode.tools import Run, Tool
+from codemode.tools import Tool, ToolFunction
 
 _CODE = """\
 Finds and calls tools that are not listed here: runs a short JavaScript program, the body of an async \
@@ -31,7 +31,9 @@ CONTROLS: dict[SearchMode, tuple[str, ...]] = {
 }
 
 
-def control_tools(mode: SearchMode, code_timeout_ms: int, run: Callable[[str], Run]) -> tuple[Tool, ...]:
+def control_tools(
+    mode: SearchMode, code_timeout_ms: int, run: Callable[[str], ToolFunction]
+) -> tuple[Tool, ...]:
     """`run` gives the function of a control, for hosts that run the visible tools themselves."""
     texts = {
         "tool_search_code": _CODE.replace("SECONDS", f"{code_timeout_ms / 1000:g}"),

@@ -21,7 +21,7 @@ from codemode.tool_search.engine_runs import Caller, SearchRuns
 from codemode.tool_search.gate import GateVerdict, Split, expose, split_tools
 from codemode.tool_search.repair import read_object
 from codemode.tool_search.telemetry import SearchMeter, SearchTelemetry
-from codemode.tools import CallContext, Run, Tool
+from codemode.tools import CallContext, Tool, ToolFunction
 
 _MAX_ASKED = 1_000  # undecided approvals; beyond that the oldest is dropped
 
@@ -40,7 +40,7 @@ class PreparedSearch:
     """`ToolSearch.prepare` makes it. `visible`: the model's whole tool list; `directory`: for its prompt."""
 
     def __init__(
-        self, shop: SearchRuns, config: ToolSearchConfig, who: Caller, surface: SearchSurface
+        self, runs: SearchRuns, config: ToolSearchConfig, who: Caller, surface: SearchSurface
     ) -> None:
         mode = surface.decision.mode
         controls = () if mode is None else control_tools(mode, config.code_timeout_ms, self._run_of)
@@ -50,7 +50,7 @@ class PreparedSearch:
         self.warnings = surface.warnings
         self._direct_exposure = expose(surface.effective)
         self._shown_exposure = expose(self.visible, self.directory)
-        self._desk = CallDeps(shop, config, who, mode, SearchMeter(), {})
+        self._deps = CallDeps(runs, config, who, mode, SearchMeter(), {})
         self._kept: tuple[tuple[Tool, ...], LiveTools] | None = None
 
     @property
@@ -68,14 +68,14 @@ class PreparedSearch:
         if self.decision.why == "code_mode":
             return self._noted(await self._by_code_mode(name, arguments, call_id))
         try:
-            call = SearchCall(self._desk, await self._live(context), name, call_id, context)
+            call = SearchCall(self._deps, await self._live(context), name, call_id, context)
         except InputRefused as refused:  # a call id that no scope takes
             told = CallFailed("invalid_arguments", "InvalidArguments", str(refused))
             return self._noted(answers.of_call(name, told, None, ()))
         is_control = self.mode is not None and name in CONTROLS[self.mode]
         answer = await (call.control(arguments) if is_control else call.tool(arguments))
-        while len(self._desk.asked) > _MAX_ASKED:
-            del self._desk.asked[next(iter(self._desk.asked))]
+        while len(self._deps.asked) > _MAX_ASKED:
+            del self._deps.asked[next(iter(self._deps.asked))]
         return self._noted(answer)
 
     async def approve(self, approval_id: str) -> Answer | None:
@@ -91,22 +91,22 @@ class PreparedSearch:
 
     async def telemetry(self) -> SearchTelemetry:
         found = await self.catalog()
-        return self._desk.meter.read(
+        return self._deps.meter.read(
             self.decision, self._direct_exposure, self._shown_exposure, len(found), found.by_source()
         )
 
     async def _decide(self, approval_id: str, decision: Decision) -> Answer | None:
-        asked = self._desk.asked.pop(approval_id, None)
+        asked = self._deps.asked.pop(approval_id, None)
         if asked is None:
             return None
         live = await self._live(asked.request.context)
-        call = SearchCall(self._desk, live, asked.called, asked.request.call_id, None)
+        call = SearchCall(self._deps, live, asked.called, asked.request.call_id, None)
         return self._noted(await call.resume(asked, decision))
 
     async def _live(self, context: CallContext | None = None) -> LiveTools:
-        tools = (await self._desk.shop.resolve(self._desk.who, context)).tools
+        tools = (await self._deps.runs.resolve(self._deps.who, context)).tools
         if self._kept is None or self._kept[0] != tools:  # compared by identity, tool by tool
-            split = Split(tools, ()) if self.mode is None else split_tools(tools, self._desk.config)
+            split = Split(tools, ()) if self.mode is None else split_tools(tools, self._deps.config)
             self._kept = (tools, self._catalogs(split))
         return self._kept[1]
 
@@ -124,10 +124,10 @@ class PreparedSearch:
         return answers.of_result(name, await tool.run(given, CallContext(call_id=call_id)), repairs)
 
     def _noted(self, answer: Answer) -> Answer:
-        self._desk.meter.note(answer.repairs, answer.code)
+        self._deps.meter.note(answer.repairs, answer.code)
         return answer
 
-    def _run_of(self, name: str) -> Run:
+    def _run_of(self, name: str) -> ToolFunction:
         """The function of a control, for hosts that run the visible tools themselves."""
 
         async def run(arguments: dict[str, Any], context: CallContext) -> Any:

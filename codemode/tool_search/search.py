@@ -47,7 +47,7 @@ class ToolSearch:
         self.config: ToolSearchConfig = load_tool_search(config)
         admission.require_policy_of(config)
         split_tools((), self.config)  # raises now for an unknown group in coreTools
-        self._shop = SearchRuns(engine, admission, services, runs)
+        self._runs = SearchRuns(engine, admission, services, runs)
 
     async def prepare(
         self,
@@ -86,14 +86,14 @@ class ToolSearch:
         if disable_tools or who.allow == ():
             who = replace(who, allow=())
             surface = SearchSurface((), (), GateVerdict(mode=None, why="no_tools"))
-        elif self._shop.engine.config.enabled:
+        elif self._runs.engine.config.enabled:
             surface = await self._code_mode(who)
         else:
             surface = await self._surface(who, context_window or self.config.context_window_tokens)
-        return PreparedSearch(self._shop, self.config, who, surface)
+        return PreparedSearch(self._runs, self.config, who, surface)
 
     async def _surface(self, who: Caller, window_tokens: int) -> SearchSurface:
-        resolved = await self._shop.resolve(who)
+        resolved = await self._runs.resolve(who)
         if not resolved.tools:
             return SearchSurface((), (), GateVerdict(mode=None, why="no_tools"), warnings=resolved.warnings)
         split = split_tools(resolved.tools, self.config)
@@ -113,15 +113,15 @@ class ToolSearch:
 
     async def _isolated(self, decision: GateVerdict) -> GateVerdict:
         """Without a runtime: falls back to the structured controls, or the control refuses each program."""
-        reason = await self._shop.why_no_runtime()
+        reason = await self._runs.why_no_runtime()
         if reason is None:
             return decision
         mode = "tools" if self.config.fallback == "tools" else "code"
         return msgspec.structs.replace(decision, mode=mode, fallback_reason=reason)
 
     async def _code_mode(self, who: Caller) -> SearchSurface:
-        resolved = await self._shop.resolve(who)
-        run = await self._shop.engine.prepare(
+        resolved = await self._runs.resolve(who)
+        run = await self._runs.engine.prepare(
             session=who.session,
             agent=who.agent,
             agent_run=who.agent_run,

@@ -3,7 +3,7 @@
 from codemode.tools.adapters import as_tool, as_tools
 from codemode.tools.context import CallContext
 from codemode.tools.decorator import FunctionTool, make_tool, tool
-from codemode.tools.definition import TRUSTED_SOURCES, Run, Schema, Source, Tool, ToolHints
+from codemode.tools.definition import TRUSTED_SOURCES, Schema, Source, Tool, ToolFunction, ToolHints
 from codemode.tools.errors import InvalidArguments, ToolDefinitionError, ToolError
 
 __all__ = [
@@ -11,12 +11,12 @@ __all__ = [
     "CallContext",
     "FunctionTool",
     "InvalidArguments",
-    "Run",
     "Schema",
     "Source",
     "Tool",
     "ToolDefinitionError",
     "ToolError",
+    "ToolFunction",
     "ToolHints",
     "as_tool",
     "as_tools",

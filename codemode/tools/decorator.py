@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from codemode.tools.context import CallContext
-from codemode.tools.definition import Run, Schema, Source, Tool, ToolHints
+from codemode.tools.definition import Schema, Source, Tool, ToolFunction, ToolHints
 from codemode.tools.signatures import FunctionPlan, plan_function
 from codemode.tools.threads import call_in_thread
 
@@ -134,7 +134,7 @@ def _names_where_called() -> Mapping[str, Any]:
     return dict(above.f_locals) if above else {}
 
 
-def _runner(name: str, function: Callable[..., Any], plan: FunctionPlan) -> Run:
+def _runner(name: str, function: Callable[..., Any], plan: FunctionPlan) -> ToolFunction:
     async def run_async(arguments: dict[str, Any], context: CallContext) -> Any:
         positional, named = plan.bind(arguments, context)
         return await function(*positional, **named)

@@ -18,7 +18,7 @@ from codemode.tools.errors import ToolDefinitionError
 
 Source = Literal["openclaw", "plugin", "mcp", "client"]
 Schema = dict[str, Any]
-Run = Callable[[dict[str, Any], CallContext], Awaitable[Any]]
+ToolFunction = Callable[[dict[str, Any], CallContext], Awaitable[Any]]
 
 SOURCES: Final = ("openclaw", "plugin", "mcp", "client")
 # Only texts of these sources may enter a prompt; servers and clients can say anything.
@@ -48,7 +48,7 @@ class Tool:
     name: str
     description: str
     parameters: Schema
-    run: Run
+    run: ToolFunction
     returns: Schema | None = None
     source: Source = "openclaw"
     owner: str = "core"

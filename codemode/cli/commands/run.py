@@ -21,7 +21,7 @@ EXAMPLES = """\
   codemode run - --json < program.js
   codemode run order.js --tools shop.py --store runs.sqlite --no-wait
 """
-_LARGEST = 4 << 20  # a program has at most 2**20 characters, and UTF-8 takes up to 4 bytes for one
+_MAX_BYTES = 4 << 20  # a program has at most 2**20 characters, and UTF-8 takes up to 4 bytes for one
 _TYPESCRIPT = (".ts", ".mts", ".cts")
 
 
@@ -78,11 +78,11 @@ def read_program(options: argparse.Namespace) -> str:
             if options.file == "-"
             else open(options.file, "rb") as file
         ):
-            data = file.read(_LARGEST + 1)
+            data = file.read(_MAX_BYTES + 1)
     except OSError as error:
         raise CommandError(f"{options.file}: cannot be read: {error.strerror}") from None
-    if len(data) > _LARGEST:
-        raise CommandError(f"{options.file}: has more than {_LARGEST} bytes, which no program may have")
+    if len(data) > _MAX_BYTES:
+        raise CommandError(f"{options.file}: has more than {_MAX_BYTES} bytes, which no program may have")
     with contextlib.suppress(UnicodeDecodeError):
         text = data.decode("utf-8-sig")
         return "//" + text[2:] if text.startswith("#!") else text

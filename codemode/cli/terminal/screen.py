@@ -27,7 +27,7 @@ Colour = Literal["red", "yellow", "green", "blue", "dim", "bold"]
 _CODES: Mapping[Colour, str] = {
     "red": "31", "yellow": "33", "green": "32", "blue": "36", "dim": "2", "bold": "1",
 }  # fmt: skip
-_MAX_KEPT = re.compile(r"[^\n\t]+")
+_WITHIN_A_LINE = re.compile(r"[^\n\t]+")
 _ON_STDERR = ("warn", "error")  # as in other JavaScript runtimes
 
 
@@ -147,7 +147,7 @@ class ScreenHandler(logging.Handler):
 
 def escaped(text: str) -> str:
     """Makes text harmless to a terminal; line ends and tabs stay."""
-    return _MAX_KEPT.sub(lambda part: plain(part[0]), text)
+    return _WITHIN_A_LINE.sub(lambda part: plain(part[0]), text)
 
 
 def escaped_json(json: str) -> str:

@@ -12,7 +12,7 @@ from codemode.executor import ApprovalRequest, Decision
 from codemode.serve.json_rpc import messages as rpc
 from codemode.serve.json_rpc.messages import RpcError
 from codemode.serve.json_rpc.peer import HostRefused, Peer
-from codemode.tools import CallContext, InvalidArguments, Run, Tool, ToolError, ToolHints
+from codemode.tools import CallContext, InvalidArguments, Tool, ToolError, ToolFunction, ToolHints
 
 
 class Hints(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -69,7 +69,7 @@ def _tool(peer: Peer, described: HostToolSpec) -> Tool:
         raise RpcError(rpc.INVALID_PARAMS, str(problem)) from None
 
 
-def _runner(peer: Peer, name: str) -> Run:
+def _runner(peer: Peer, name: str) -> ToolFunction:
     async def run(arguments: dict[str, Any], context: CallContext) -> Any:
         params = {
             "tool": context.tool_id,

@@ -75,7 +75,7 @@ class _Leg(_Scoped, frozen=True, kw_only=True):
 
     input: Any
     for_model: bool = False
-    tool_call: str = "-"
+    tool_call: str = NO_VALUE
     tools: list[HostToolSpec] = field(default_factory=list[HostToolSpec])
 
     def answer(self, result: CodeModeResult) -> Any:
