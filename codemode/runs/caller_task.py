@@ -1,8 +1,9 @@
-"""The task that leads a leg. For exec it is the caller's: a task of its own would cost two turns of the loop.
+"""The task that leads a leg. It is the caller's: a task of its own would cost two turns of the loop.
 
-So other tasks end a leg by cancelling that task, and take the cancellation back when the leg is over, as
-`asyncio.timeout` does. A real cancellation may come again and again: anyio cancels at each await until the
-task has ended. Clean-up is therefore done in a task of its own.
+So other tasks end a leg of exec by cancelling that task, and take the cancellation back when the leg is over,
+as `asyncio.timeout` does; a leg of wait can be cancelled apart from its task (movable.py). A cancellation of
+the caller may come again and again: anyio cancels at each await until the task has ended. Clean-up is
+therefore done in a task of its own.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any
 
+from codemode.runs.movable import Movable
+
 
 class CallerTask:
-    """The task that leads one leg. Call `begin` and `end` in that task."""
+    """The task that leads one leg, or the work that it does. Call `end` when the leg is over."""
 
-    def __init__(self, task: asyncio.Task[Any]) -> None:
+    def __init__(self, task: asyncio.Task[Any] | Movable[Any]) -> None:
         self._task = task
-        self._has_begun = asyncio.current_task() is task
         self._cancelled_before = task.cancelling()
         self._is_stopped = False
         self._over: asyncio.Event | None = None
@@ -31,9 +33,6 @@ class CallerTask:
 
     async def stop(self) -> None:
         """Other tasks call this: cancels the leg, once, and returns when it is over."""
-        # one turn at most: a task that is cancelled before its first turn could not clean up
-        while not self._has_begun:  # noqa: ASYNC110 - an event would outlive its use
-            await asyncio.sleep(0)
         if self._over is None:
             self._over = asyncio.Event()
             self._is_stopped = True
@@ -44,10 +43,6 @@ class CallerTask:
         """Cancels a wait that has not touched its run."""
         self.keeps = True
         self._task.cancel()
-
-    def begin(self) -> None:
-        """The leg runs in its task now."""
-        self._has_begun = True
 
     def end(self) -> None:
         if self._over is not None:

@@ -2,8 +2,8 @@
 
 The whole exec/wait loop is here: it delivers what has settled, starts what the program asks for, and waits
 for news when nothing is left to deliver, until the program ends, yields, needs an approval, or is idle when
-the budget is spent. Unless the program has ended, the leg then captures the guest and suspends the run. exec
-leads its leg in the caller's task, a wait in a task of its own (waits.py).
+the budget is spent. Unless the program has ended, the leg then captures the guest and suspends the run. A leg
+runs in its caller's task; that of a wait may move to another (movable.py), so nothing here depends on which.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from codemode.runs.environment import Environment
 from codemode.runs.frozen import Memory, encode_memory
 from codemode.runs.in_flight import InFlight
 from codemode.runs.meter import RunMeter, Tally
+from codemode.runs.movable import Movable
 from codemode.runs.phases import (
     ENDS,
     NEXT,
@@ -350,17 +351,18 @@ class Run:
 
     # ---- its leg, and how others end it --------------------------------------------------------------------
 
-    def expect_leg(self, task: asyncio.Task[Any]) -> None:
-        """Notes the task that will lead a leg: the run counts as busy before the task begins."""
-        self.caller_task = self.caller_task or CallerTask(task)
+    def expect_leg(self, leg: Movable[Any]) -> None:
+        """Notes that `leg` will be led next, and not by the whole of the caller's task."""
+        self.caller_task = CallerTask(leg)
 
     @contextmanager
     def led(self) -> Generator[CallerTask]:
         """The task that leads a leg does so inside this, so that other tasks can stop it."""
-        current = asyncio.current_task()
-        assert current is not None, "not in a task"
-        task = self.caller_task = self.caller_task or CallerTask(current)
-        task.begin()
+        task = self.caller_task
+        if task is None:
+            current = asyncio.current_task()
+            assert current is not None, "not in a task"
+            task = self.caller_task = CallerTask(current)
         try:
             yield task
         finally:

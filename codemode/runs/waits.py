@@ -1,15 +1,13 @@
-"""Leads each wait in a task of its own, so that the run loses nothing when its caller is cancelled.
+"""Carries out waits, so that the run loses nothing when its caller is cancelled.
 
 While the run only waits, the wait of a cancelled caller ends and the run is as it was. While a leg runs, the
-leg goes on to its end or its next suspension, and its result is kept for the next wait.
+leg moves to a task of its own (movable.py) and goes on there to its end or its next suspension; its result is
+kept for the next wait.
 """
 
 from __future__ import annotations
 
 import asyncio
-import sys
-from collections.abc import Coroutine
-from typing import Any
 
 from codemode_snapshots import RunScope
 
@@ -18,6 +16,7 @@ from codemode.contract.results import CodeModeResult
 from codemode.runs.caller_task import finish_despite_cancel
 from codemode.runs.kept_results import KeptResults
 from codemode.runs.known_runs import KnownRuns
+from codemode.runs.movable import Movable
 from codemode.runs.recorder import Recorder
 from codemode.runs.resume import Resumer
 from codemode.runs.run import Run
@@ -52,10 +51,14 @@ class Waits:
             self._recorder.refused(run.code)
             return run
         self._recorder.wait_started(run, tool_call)
-        task = _start(self._lead(run))
-        if not task.done():
-            run.expect_leg(task)
-        return await self._follow(run, task)
+        leg = Movable(self._lead(run), "codemode wait")
+        run.expect_leg(leg)
+        try:
+            return await leg
+        except asyncio.CancelledError:
+            if leg.task is not None:
+                await self._leave(run, leg.task)
+            raise
 
     async def _lead(self, run: Run) -> CodeModeResult:
         result = self._recorder.leg_ended(run, await self._runs.lead(run, self._resumer.wait(run)))
@@ -64,18 +67,22 @@ class Waits:
         return result
 
     async def _follow(self, run: Run, task: _Task) -> CodeModeResult:
+        """Joins a leg that was left alone."""
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            if task.done():
-                raise
-            if run.caller_task is not None and run.is_listening:
-                run.caller_task.leave()
-                await finish_despite_cancel(asyncio.wait([task]))
-                self._recorder.wait_cancelled(run)
-            else:
-                self._leave_alone(run, task)
+            if not task.done():
+                await self._leave(run, task)
             raise
+
+    async def _leave(self, run: Run, task: _Task) -> None:
+        """The caller was cancelled: ends a wait that has not touched its run, and lets a leg go on."""
+        if run.caller_task is not None and run.is_listening:
+            run.caller_task.leave()
+            await finish_despite_cancel(asyncio.wait([task]))
+            self._recorder.wait_cancelled(run)
+        else:
+            self._leave_alone(run, task)
 
     def _leave_alone(self, run: Run, task: _Task) -> None:
         """The leg goes on. What comes of it is for the next wait."""
@@ -91,10 +98,3 @@ class Waits:
                 self._kept.put(run, result)  # suspended again, with output that no caller has seen
 
         task.add_done_callback(ended)
-
-
-def _start(work: Coroutine[Any, Any, CodeModeResult]) -> _Task:
-    """Starts the task at once if Python can (3.12): a queued task costs a quick wait two turns."""
-    if sys.version_info >= (3, 12):
-        return asyncio.Task(work, loop=asyncio.get_running_loop(), name="codemode wait", eager_start=True)
-    return asyncio.create_task(work, name="codemode wait")

@@ -91,3 +91,72 @@ async def test_output_of_a_leg_that_nobody_followed_comes_with_the_next_wait() -
         await until(lambda: made.stats()["runs"] == {"waiting": 1})
         assert texts(waiting(await made.wait(first.run_id), "yield")) == ["unseen"]
         assert value_of(await made.wait(first.run_id)) == 2
+
+
+async def test_a_wait_that_is_cancelled_in_whichever_turn_of_the_loop_costs_its_run_nothing() -> None:
+    program = "await yield_control(); text('once'); return (await tools.echo({ value: 5 })) + (await tools.echo({ value: 2 }))"
+    async with engine(settings={"workerReuse": 1_000}) as made:
+        turns = cancelled = 0
+        while True:
+            turns += 1
+            run_id = waiting(await made.exec(program)).run_id
+            calls = made.stats()["totals"]["counts"].get("call", 0)
+            caller = asyncio.create_task(made.wait(run_id))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            if not caller.cancel():
+                break
+            with pytest.raises(asyncio.CancelledError):
+                await caller
+            cancelled += 1
+            result = await made.wait(run_id)
+            assert (value_of(result), texts(result)) == (7, ["once"])
+            assert made.stats()["totals"]["counts"]["call"] == calls + 2
+        assert cancelled > 5
+
+
+@pytest.mark.parametrize("stopped_by", ["abort", "close"])
+async def test_a_leg_of_a_wait_can_be_stopped_before_and_after_its_caller_was_cancelled(
+    stopped_by: str,
+) -> None:
+    for is_alone in (False, True):
+        desk = Desk()
+        async with engine(desk.tools) as made:
+            first = waiting(await made.exec("await yield_control(); await tools.hold({ name: 'a' })"))
+            caller = asyncio.create_task(made.wait(first.run_id))
+            await desk.asked("a")
+            if is_alone:
+                caller.cancel()
+                await asyncio.wait([caller])
+            if stopped_by == "abort":
+                assert await made.abort(first.run_id)
+            else:
+                await made.close()
+            assert (desk.cancelled, desk.joined) == (["a"], ["a"])
+            if not is_alone:
+                failure_of(await caller, "aborted")
+                assert caller.cancelling() == 0
+
+
+async def test_a_timeout_around_a_wait_ends_the_wait_alone_and_the_caller_goes_on() -> None:
+    desk = Desk()
+    async with engine(desk.tools) as made:
+        first = waiting(await made.exec("await yield_control(); return await tools.hold({ name: 'a' })"))
+        patience = asyncio.timeout(None)
+
+        async def impatient() -> tuple[bool, int]:
+            current = asyncio.current_task()
+            assert current is not None
+            try:
+                async with patience:
+                    await made.wait(first.run_id)
+            except TimeoutError:
+                await asyncio.sleep(0)
+            return patience.expired(), current.cancelling()
+
+        caller = asyncio.create_task(impatient())
+        await desk.asked("a")
+        patience.reschedule(0)
+        assert await caller == (True, 0)
+        desk.answer("a", 3)
+        assert value_of(await made.wait(first.run_id)) == 3
