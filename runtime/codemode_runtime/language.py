@@ -14,7 +14,7 @@ public return static super switch this throw true try typeof var void while with
 """
 # No name of a variable in strict code.
 RESERVED_WORDS = frozenset(_RESERVED.split())
-# What needs no quotes as a key, whoever reads it.
+# Every reader takes such a key without quotes.
 PLAIN_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 
 
