@@ -25,13 +25,21 @@ if TYPE_CHECKING:
         CallUpdated,
         Event,
         LimitHit,
+        LoopLate,
         OutputAdded,
         RunFinished,
         RunResumed,
         RunStarted,
         RunSuspended,
     )
-    from codemode.contract.report import EngineStats, EngineTotals, RunInfo, WorkerStats, ZygoteStats
+    from codemode.contract.report import (
+        EngineStats,
+        EngineTotals,
+        LoopStats,
+        RunInfo,
+        WorkerStats,
+        ZygoteStats,
+    )
     from codemode.contract.results import (
         CodeModeResult,
         Completed,
@@ -98,10 +106,10 @@ _NAMES = {
     "codemode.blocking": "BlockingEngine BlockingEvents run",
     "codemode.config": "CodeModeConfig ConfigError EngineSettings load_config read_config",
     "codemode.contract.events": (
-        "CallFinished CallStarted CallUpdated Event LimitHit OutputAdded "
+        "CallFinished CallStarted CallUpdated Event LimitHit LoopLate OutputAdded "
         "RunFinished RunResumed RunStarted RunSuspended"
     ),
-    "codemode.contract.report": "EngineStats EngineTotals RunInfo WorkerStats ZygoteStats",
+    "codemode.contract.report": "EngineStats EngineTotals LoopStats RunInfo WorkerStats ZygoteStats",
     "codemode.contract.results": (
         "CodeModeResult Completed Failed JsonOutput Output PendingApproval PendingCall RunFailed "
         "RunWaiting TextOutput Waiting to_envelope"
@@ -167,6 +175,8 @@ __all__ = [
     "JsonOutput",
     "KeyRefused",
     "LimitHit",
+    "LoopLate",
+    "LoopStats",
     "Namespace",
     "NamespaceContext",
     "NeedsApproval",

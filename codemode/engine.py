@@ -41,6 +41,7 @@ from codemode.runs.host_work import HostWork
 from codemode.runs.kept_results import KeptResults
 from codemode.runs.known_runs import KnownRuns
 from codemode.runs.leg import Leg, Services
+from codemode.runs.loop_watch import LoopWatch
 from codemode.runs.meter import Tally
 from codemode.runs.opening import Start
 from codemode.runs.phases import NO_CONTEXT, Origin
@@ -123,7 +124,8 @@ class Engine(RunControl):
         self._kept = KeptResults(self.config.snapshot_ttl_seconds)
         self._waits = Waits(self._runs, Resumer(self._services, adopter), self._recorder, self._kept)
         self._approvals = Approvals(self._runs, adopter, self._services)
-        self._doctor = Doctor(self._supervisor, self._stored, self._mcp)
+        self._loop_watch = LoopWatch(self._recorder.loop_was_late)
+        self._doctor = Doctor(self._supervisor, self._stored, self._mcp, self._loop_watch)
         self._start_failure: Failed | None = None
         self._expiry: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
@@ -153,6 +155,7 @@ class Engine(RunControl):
             await finish_despite_cancel(self._shut())
             raise
         self._expiry = asyncio.create_task(self._runs.expire_for_ever(), name="codemode expiry")
+        self._loop_watch.open()  # what starting loads is no stall of a run
         self._is_open = True
 
     async def _start_workers(self) -> Failed | None:
@@ -179,6 +182,7 @@ class Engine(RunControl):
             raise asyncio.CancelledError
 
     async def _shut(self) -> None:
+        self._loop_watch.close()
         if self._expiry is not None:
             self._expiry.cancel()
             await asyncio.gather(self._expiry, return_exceptions=True)
@@ -378,7 +382,9 @@ class Engine(RunControl):
 
     def stats(self) -> EngineStats:
         """Counts since the start, and the state now."""
-        return stats_of(self._runs.all(), self._recorder.tally, self._supervisor.stats())
+        return stats_of(
+            self._runs.all(), self._recorder.tally, self._supervisor.stats(), self._loop_watch.stats()
+        )
 
     def health(self) -> Health:
         """The last known status: healthy, degraded or unavailable, and why. Runs no probe."""

@@ -25,6 +25,7 @@ from codemode.contract.results import Failed
 from codemode.executor import Executor
 from codemode.mcp.bridge import McpBridge
 from codemode.runs.environment import Environment
+from codemode.runs.loop_watch import LoopWatch
 from codemode.runs.stored_runs import StoredRuns
 from codemode.workers.errors import QueueFull, SupervisorError
 from codemode.workers.supervisor import Supervisor
@@ -33,6 +34,7 @@ HealthStatus = Literal["healthy", "degraded", "unavailable"]
 _ORDER: tuple[HealthStatus, ...] = ("healthy", "degraded", "unavailable")
 _PATIENCE_SECONDS = 10.0
 _PROBE_MS = 1_000
+_STALL_SECONDS = 1.0  # a loop that was held up for longer is told of
 _WHO = RunScope(NO_VALUE, "-health", NO_VALUE, NO_VALUE)
 
 
@@ -79,10 +81,11 @@ class Health(Report):
 class Doctor:
     """Examines one engine."""
 
-    def __init__(self, supervisor: Supervisor, stored: StoredRuns, mcp: McpBridge) -> None:
+    def __init__(self, supervisor: Supervisor, stored: StoredRuns, mcp: McpBridge, loop: LoopWatch) -> None:
         self._supervisor = supervisor
         self._stored = stored
         self._mcp = mcp
+        self._loop_watch = loop
 
     def look(self, state: Callable[[], tuple[bool, Failed | None]]) -> Health:
         """The last known status; runs no probe. `state`: whether the engine is open, and what stopped it."""
@@ -100,7 +103,11 @@ class Doctor:
 
     def _common(self) -> list[HealthCheck]:
         is_off = self._supervisor.settings.engine.confinement == "off"
-        return [_confinement(self._supervisor.stats(), is_off), *_servers(self._mcp)]
+        return [
+            _confinement(self._supervisor.stats(), is_off),
+            *_loop(self._loop_watch),
+            *_servers(self._mcp),
+        ]
 
     def _report(self, checks: list[HealthCheck]) -> dict[str, Any]:
         worst = max(checks, key=lambda check: _ORDER.index(check.status)).status
@@ -155,6 +162,16 @@ def _confinement(workers: WorkerStats, is_off: bool) -> HealthCheck:
         return HealthCheck("confinement", "degraded", 'switched off by the setting confinement: "off"')
     missing = [f"{layer.name}: {layer.detail}" for layer in workers.confinement if layer.status != "active"]
     return HealthCheck("confinement", "degraded" if missing else "healthy", "; ".join(missing))
+
+
+def _loop(watch: LoopWatch) -> list[HealthCheck]:
+    """Only after it was held up: whatever computes in it holds up every run."""
+    found = watch.lately()
+    if found is None or found[0] < _STALL_SECONDS:
+        return []
+    seconds, ago = found
+    reason = f"held up for {seconds:.1f} s, {ago:.0f} s ago: something in this process computes in it"
+    return [HealthCheck("event loop", "degraded", reason)]
 
 
 def _servers(mcp: McpBridge) -> list[HealthCheck]:

@@ -79,6 +79,13 @@ class LimitHit(_Event, frozen=True, tag="limit_hit"):
     code: ErrorCode
 
 
+class LoopLate(_Event, frozen=True, tag="loop_late"):
+    """The event loop of the engine was held up for so long. It belongs to no run: `run_id` is empty."""
+
+    type: ClassVar[Literal["loop_late"]] = "loop_late"
+    ms: float
+
+
 class RunFinished(_Event, frozen=True, tag="finished"):
     """The last event of a run. A failed run has a `code`."""
 
@@ -97,4 +104,5 @@ Event = (
     | RunResumed
     | LimitHit
     | RunFinished
+    | LoopLate
 )

@@ -96,6 +96,18 @@ class EngineTotals(Struct, frozen=True, rename="camel", omit_defaults=True):
     tokens_saved: int = 0
 
 
+class LoopStats(Struct, frozen=True, rename="camel"):
+    """How late the engine's event loop was, in milliseconds: at the last beat, at worst, and in all.
+
+    `stalls` counts how often it was more than 50 ms late.
+    """
+
+    lag_ms: float
+    worst_lag_ms: float
+    stalled_ms: float
+    stalls: int
+
+
 class EngineStats(Report):
     """Counts since the start, and the state now. `runs` has a count for each state of a run."""
 
@@ -108,3 +120,7 @@ class EngineStats(Report):
     @property
     def workers(self) -> WorkerStats:
         return msgspec.convert(self["workers"], WorkerStats)
+
+    @property
+    def loop(self) -> LoopStats:
+        return msgspec.convert(self["loop"], LoopStats)

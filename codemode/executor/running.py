@@ -10,6 +10,7 @@ from codemode.executor.calling import GRACE_SECONDS, Calling, leave_behind
 from codemode.executor.calls import CallFailed, CallOk, CallResult
 from codemode.executor.failures import failure_of
 from codemode.executor.host_code import ends_the_task
+from codemode.gate.heartbeat import Alarm
 from codemode.tools import CallContext, Tool
 from codemode.tools.results import NotJson, encode_result
 
@@ -72,8 +73,7 @@ class _Clock:
         self._tool = tool
         self._calling = calling
         self.has_expired = False
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(tool.hints.timeout_ms / 1000, self._expire)
+        self._timer = Alarm(tool.hints.timeout_ms / 1000, self._expire)
 
     @property
     def failure(self) -> CallFailed:
@@ -90,7 +90,7 @@ class _Clock:
         self._calling.abort.set()
         if self._calling.task is not None:
             self._calling.task.cancel()
-        self._timer = asyncio.get_running_loop().call_later(GRACE_SECONDS, self._give_up)
+        self._timer = Alarm(GRACE_SECONDS, self._give_up)
 
     def _give_up(self) -> None:
         leave_behind(self._calling)

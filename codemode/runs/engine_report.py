@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 from codemode_snapshots import RunMeta
 
-from codemode.contract.report import EngineStats, RunInfo, WorkerStats
+from codemode.contract.report import EngineStats, LoopStats, RunInfo, WorkerStats
 from codemode.contract.scope import Scope
 from codemode.runs.meter import Tally
 from codemode.runs.phases import Suspended
@@ -15,12 +15,13 @@ from codemode.runs.run import Run
 from codemode.runs.stored_runs import StoredRuns
 
 
-def stats_of(runs: Iterable[Run], tally: Tally, workers: WorkerStats) -> EngineStats:
+def stats_of(runs: Iterable[Run], tally: Tally, workers: WorkerStats, loop: LoopStats) -> EngineStats:
     states = [run.state.value for run in runs]
     return EngineStats(
         runs={state: states.count(state) for state in sorted(set(states))},
         totals=tally.to_dict(),
         workers=msgspec.to_builtins(workers),
+        loop=msgspec.to_builtins(loop),
     )
 
 

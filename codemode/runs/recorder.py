@@ -170,6 +170,11 @@ class Recorder:
         self.archive.keep(run)
         self.run_ended(run, code)
 
+    def loop_was_late(self, ms: float) -> None:
+        """The event loop was held up: no run did it alone, so the event belongs to none."""
+        if self.hub.listeners:
+            self.hub.publish(events.LoopLate(run_id="", at_ms=clock.wall_ms(), ms=ms))
+
     # ---- snapshots -----------------------------------------------------------------------------------------
 
     def captured(self, run: Run, size: int, capture_us: int) -> None:

@@ -12,9 +12,9 @@ from codemode_runtime.wire import Outcome, Refused
 from codemode_runtime.zygote_wire import Flavour
 
 from codemode.contract.report import WorkerStats, ZygoteStats
+from codemode.gate.fair_queue import FairQueue
 from codemode.workers.busy_wait import Processors
 from codemode.workers.errors import Aborted, QueueFull
-from codemode.workers.fair_queue import FairQueue
 from codemode.workers.pool import Counters, Pool
 from codemode.workers.settings import WorkerSettings
 from codemode.workers.worker import Worker

@@ -21,6 +21,7 @@ from codemode_runtime.frames import Data, Frame, FrameRefused, frame_parts
 from codemode_runtime.language import Language
 from codemode_runtime.shapes import Layer, Limits, Lookup, Settlement, pack_settlements
 
+from codemode.gate.heartbeat import Alarm
 from codemode.workers.busy_wait import BusyWait, Processors
 from codemode.workers.channel import Channel
 from codemode.workers.errors import Aborted, ProtocolViolation, SupervisorError, WorkerLost
@@ -90,7 +91,7 @@ class Worker:
         self._busy_wait = BusyWait(processors)
         self._reply: asyncio.Future[tuple[wire.FromWorker, Data]] | None = None
         self._descriptor: RunDescriptor | None = None
-        self._alarm: asyncio.TimerHandle | None = None  # for the leg's deadline, or for one deliver after it
+        self._alarm: Alarm | None = None  # for the leg's deadline, or for one deliver after it
         self._is_computing = False
         self._output_left = 0
         self._items_left = 0
@@ -148,14 +149,14 @@ class Worker:
     async def deliver(self, settlements: Sequence[Settlement]) -> wire.Outcome:
         """Settles work that an idle guest waits for, in this order."""
         if self._alarm is None:
-            self._alarm = self._loop.call_later(self._grace, self._on_overdue)
+            self._alarm = Alarm(self._grace, self._on_overdue)
         self._send(frame_parts(_DELIVER, pack_settlements(settlements)))
         return await self.outcome()
 
     async def capture(self, max_bytes: int) -> tuple[wire.Captured, Data]:
         """The delta of an idle guest, which can go on afterwards; empty if it would exceed `max_bytes`."""
         self._channel.reader.max_tail = max_bytes
-        patience = self._loop.call_later(_PATIENCE_SECONDS, self._break, WorkerLost(None))
+        patience = Alarm(_PATIENCE_SECONDS, lambda: self._break(WorkerLost(None)))
         try:
             self._send(frame_parts(wire.encode(wire.Capture(max_bytes))))
             message, delta = await self._answer()
@@ -223,7 +224,7 @@ class Worker:
     def _open(self, request: list[Data], budget_ms: int) -> None:
         """Sends the first request of a leg, then sets the alarm, while the worker already works."""
         self._send(request, opens=True)
-        self._alarm = self._loop.call_later(budget_ms / 1000 + self._grace, self._on_overdue)
+        self._alarm = Alarm(budget_ms / 1000 + self._grace, self._on_overdue)
 
     async def outcome(self) -> wire.Outcome:
         """Waits for the outcome of the request that was sent."""

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
+from codemode.gate.fair_queue import FairQueue
 from codemode.workers.errors import QueueFull
-from codemode.workers.fair_queue import FairQueue
 from tests.harness.loops import until
 from tests.harness.workers import supervisor, value_of
 

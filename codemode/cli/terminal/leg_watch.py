@@ -85,7 +85,7 @@ class LegWatch:
 
     def _take(self, event: events.Event) -> None:
         self._is_behind = self._is_behind or self._events.dropped > 0
-        self.run_id = self.run_id or event.run_id
+        self.run_id = self.run_id or event.run_id  # of a late loop it is empty
         match event:
             case events.OutputAdded() if self._prints and not (self._is_behind or self._has_ended):
                 self._printed += 1
