@@ -90,6 +90,7 @@ GUARANTEES: dict[str, str] = {
     "bridge-tools-call-no-controls-and-no-core-tools": "Controls call neither each other nor core tools.",
     "client-names-do-not-collide": "With a directory no client tool can have the name of a cataloged one.",
     "directory-is-bounded-and-byte-stable": "A directory keeps its budget, and equal tools give equal bytes.",
+    "directory-shows-likely-schemas": "A directory shows few schemas: required ones, then likely ones.",
     "repairs-are-visible": "Each repair of a model's arguments is in the answer and in telemetry.",
     "search-programs-are-bare": "A program of Tool Search has the language, console, openclaw.tools only.",
     "one-shot-programs-keep-their-deadline": "Computing, tools and what follows them end with the deadline.",

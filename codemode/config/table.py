@@ -106,13 +106,15 @@ class ToolSearchConfig(Struct, frozen=True, kw_only=True, rename="camel"):
     fallback: Annotated[Literal["tools", "refuse"], Says(
         "of mode `code` where no isolated worker can be made")] = "tools"
     core_tools: Annotated[tuple[str, ...], Names("names, ids, `*` wildcards, `group:…`"), Says(
-        "tools that are never deferred")] = ()
+        "tools that are never deferred, beside all of source `openclaw` in `auto`")] = ()
     context_window_tokens: Annotated[int, Number(1_000, 10_000_000, "tokens"), Says(
         "the model's context window, unless `prepare(context_window=…)` says it")] = 128_000
     context_share_percent: Annotated[int, Number(1, 100, "%"), Says(
         "of the context window; `auto` defers tools that would take more")] = 10
     directory_max_chars: Annotated[int, Number(500, 200_000, "characters"), Says(
         "the directory in mode `directory`")] = 18_000
+    directory_max_schemas: Annotated[int, Number(0, 50, "tools"), Says(
+        "tools of a directory with their schemas: those `required`, then the best for the turn's `text`")] = 8
     code_timeout_ms: Annotated[int, Number(100, 60_000, "ms"), Says(
         "wall clock of one `tool_search_code`, tools and continuations included")] = 10_000
     search_default_limit: Annotated[int, Number(1, 50, "hits", at_most="max_search_limit"), Says(

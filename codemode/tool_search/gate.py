@@ -52,13 +52,12 @@ class Split(Struct, frozen=True):
 
 
 def split_tools(tools: Sequence[Tool], config: ToolSearchConfig) -> Split:
-    """Core tools are never deferred, and in `directory` neither are client tools. Raises ConfigError."""
+    """Core tools are never deferred: those of `coreTools`, and in `auto` all of source `openclaw`; in
+    `directory` neither are client tools. Raises ConfigError."""
     core = Vocabulary({}, {}).matcher("tools.toolSearch.coreTools", config.core_tools)
-    is_direct = [
-        core.rule_for(subject_of(tool)) is not None
-        or (config.mode == "directory" and tool.source == "client")
-        for tool in tools
-    ]
+    kept = {"openclaw"} if config.enabled == "auto" else set[str]()
+    kept |= {"client"} if config.mode == "directory" else set[str]()
+    is_direct = [tool.source in kept or core.rule_for(subject_of(tool)) is not None for tool in tools]
     pairs = list(zip(tools, is_direct, strict=True))
     return Split(
         tuple(tool for tool, direct in pairs if direct), tuple(tool for tool, direct in pairs if not direct)

@@ -34,6 +34,7 @@ class SearchSurface(NamedTuple):
     decision: GateVerdict
     directory: str = ""
     warnings: tuple[str, ...] = ()
+    likely: tuple[Tool, ...] = ()  # of the directory, shown with their schemas
 
 
 class PreparedSearch:
@@ -44,7 +45,8 @@ class PreparedSearch:
     ) -> None:
         mode = surface.decision.mode
         controls = () if mode is None else control_tools(mode, config.code_timeout_ms, self._run_of)
-        self.visible: tuple[Tool, ...] = (*surface.shown, *controls)
+        # what may change from turn to turn comes last, for the sake of prompt caches
+        self.visible: tuple[Tool, ...] = (*surface.shown, *controls, *surface.likely)
         self.decision = surface.decision
         self.directory = surface.directory
         self.warnings = surface.warnings

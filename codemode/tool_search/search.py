@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 
@@ -16,14 +17,18 @@ from codemode.config import ConfigError, ToolSearchConfig, load_tool_search
 from codemode.contract.inputs import InputRefused, read_caller
 from codemode.contract.scope import UNSAID, Scope
 from codemode.runs.admission import Admission
+from codemode.runs.host_work import LARGE_CATALOG
 from codemode.runs.known_runs import KnownRuns
 from codemode.runs.leg import Services
 from codemode.tool_search.catalog import SearchCatalog
+from codemode.tool_search.controls import CONTROLS
 from codemode.tool_search.directory import directory_of
 from codemode.tool_search.engine_runs import Caller, SearchRuns
 from codemode.tool_search.gate import GateVerdict, Split, decide, split_tools
+from codemode.tool_search.likely import LikelyTools, likely_tools
 from codemode.tool_search.prepared import PreparedSearch, SearchSurface
 from codemode.tools import CallContext, Tool, as_tools
+from codemode.tools.threads import call_in_thread
 
 if TYPE_CHECKING:
     from codemode.engine import Engine
@@ -63,12 +68,17 @@ class ToolSearch:
         model: str | None = None,
         context: CallContext | None = None,
         context_window: int | None = None,
+        required: Sequence[str] = (),
+        text: str = "",
     ) -> PreparedSearch:
         """Prepares one run of an agent: what the model sees, and the entry for its calls.
 
         `tools` are the run's own; a function is called again for each call of the model. `context_window` is
-        the model's, in tokens. Raises ConfigError where names clash.
+        the model's, in tokens. In mode `directory` a few deferred tools are shown with their schemas: those
+        that `required` names, by name or id, then the best for `text`, what the turn is about. Raises
+        ConfigError where names clash.
         """
+        wanted = _Wanted(_read_required(required), _read_text(text))
         try:
             caller = read_caller(scope, agent, session, agent_run)
         except InputRefused as refused:
@@ -89,10 +99,10 @@ class ToolSearch:
         elif self._runs.engine.config.enabled:
             surface = await self._code_mode(who)
         else:
-            surface = await self._surface(who, context_window or self.config.context_window_tokens)
+            surface = await self._surface(who, context_window or self.config.context_window_tokens, wanted)
         return PreparedSearch(self._runs, self.config, who, surface)
 
-    async def _surface(self, who: Caller, window_tokens: int) -> SearchSurface:
+    async def _surface(self, who: Caller, window_tokens: int, wanted: _Wanted) -> SearchSurface:
         resolved = await self._runs.resolve(who)
         if not resolved.tools:
             return SearchSurface((), (), GateVerdict(mode=None, why="no_tools"), warnings=resolved.warnings)
@@ -102,14 +112,26 @@ class ToolSearch:
             return SearchSurface(resolved.tools, resolved.tools, decision, warnings=resolved.warnings)
         if decision.mode == "code":
             decision = await self._isolated(decision)
-        deferred, directory = SearchCatalog(split.deferred), ""
-        if decision.mode == "directory":
-            _refuse_collisions(split)
-            directory = directory_of(deferred, self.config.directory_max_chars)
         # a host's tool with the name of a control is left out: the model would confuse the two
         known = SearchCatalog(split.direct)
         shown = tuple(tool for tool in split.direct if tool.id in known)
-        return SearchSurface(shown, resolved.tools, decision, directory, resolved.warnings)
+        if decision.mode != "directory":
+            told = (
+                () if not wanted.required else (f'required is for mode "directory", not "{decision.mode}".',)
+            )
+            return SearchSurface(shown, resolved.tools, decision, warnings=(*resolved.warnings, *told))
+        _refuse_collisions(split)
+        deferred = SearchCatalog(split.deferred)
+        directory = directory_of(deferred, self.config.directory_max_chars)
+        likely = await self._likely(deferred, shown, wanted)
+        warnings = (*resolved.warnings, *likely.warnings)
+        return SearchSurface(shown, resolved.tools, decision, directory, warnings, likely.tools)
+
+    async def _likely(self, deferred: SearchCatalog, shown: Sequence[Tool], wanted: _Wanted) -> LikelyTools:
+        most = self.config.directory_max_schemas
+        names = {*CONTROLS["directory"], *(word for tool in shown for word in (tool.name, tool.id))}
+        find = partial(likely_tools, deferred, names, wanted.required, wanted.text, most)
+        return await call_in_thread("search", find) if len(deferred) > LARGE_CATALOG else find()
 
     async def _isolated(self, decision: GateVerdict) -> GateVerdict:
         """Without a runtime: falls back to the structured controls, or the control refuses each program."""
@@ -134,6 +156,26 @@ class ToolSearch:
         return SearchSurface(
             run.visible, resolved.tools, GateVerdict(mode=None, why="code_mode"), warnings=run.warnings
         )
+
+
+class _Wanted(NamedTuple):
+    """What the host says about the turn."""
+
+    required: tuple[str, ...]
+    text: str
+
+
+def _read_required(given: object) -> tuple[str, ...]:
+    listed = tuple(cast("Sequence[object]", given)) if isinstance(given, list | tuple) else (None,)
+    if not all(isinstance(name, str) for name in listed):
+        raise ConfigError("required", 'must be a list of names or ids of tools: ["plugin:crm:find"].')
+    return cast("tuple[str, ...]", listed)
+
+
+def _read_text(given: object) -> str:
+    if not isinstance(given, str):
+        raise ConfigError("text", f"must be a text, what the turn is about, not {type(given).__name__}.")
+    return given
 
 
 def _live_list(tools: Tools) -> Callable[[], tuple[Tool, ...]]:

@@ -44,6 +44,7 @@ def test_the_defaults_are_these() -> None:
         "contextWindowTokens": 128_000,
         "contextSharePercent": 10,
         "directoryMaxChars": 18_000,
+        "directoryMaxSchemas": 8,
         "codeTimeoutMs": 10_000,
         "searchDefaultLimit": 8,
         "maxSearchLimit": 50,
