@@ -241,7 +241,7 @@ class Engine(RunControl):
         )
 
     def _tell_why_off(self) -> str | None:
-        """Logs it once: whoever forgot the switch would not see it otherwise."""
+        """Why code mode is off. Logs it once, for a host that forgot the switch."""
         if self._why_off is not None and not self._is_warned:
             self._is_warned = True
             _log.warning("%s", self._why_off)

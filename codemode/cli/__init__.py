@@ -101,7 +101,7 @@ def _run(name: str, arguments: list[str]) -> int:
 
 
 def _replace_closed_streams() -> None:
-    """A shell may start a command without them (`>&-`): then what is written there is for nobody."""
+    """A shell may start a command without these streams (`>&-`): output to them is then dropped."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open("/dev/null", "w"))  # noqa: SIM115 - as long as the process

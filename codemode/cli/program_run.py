@@ -53,7 +53,7 @@ def run_program(options: argparse.Namespace, work: Work, run_id: str = "") -> in
 
 
 async def find_scope(engine: Engine, options: argparse.Namespace, run_id: str = "") -> Scope:
-    """Who may read the store's file may act for anybody whose runs are in it: names are not secrets here."""
+    """A reader of the store's file may act for every owner of a run in it: names are not secrets here."""
     known = await engine.runs() if run_id else []
     own = ((run.agent, run.session) for run in known if run.run_id == run_id)
     agent, session = next(own, ("main", "cli"))

@@ -35,8 +35,8 @@ def load_config(value: object = None, *, overlay: object = None) -> CodeModeConf
 
 
 def warn_of_omission(value: object, overlay: object = None) -> str | None:
-    """What to tell somebody whose configuration sets fields of code mode, and neither switches it on nor off:
-    it is off. Raises ConfigError as `load_config` does."""
+    """The warning for a host that sets fields of code mode and switches it neither on nor off: it is off.
+    Raises ConfigError as `load_config` does."""
     sections = [section_of(given, "codeMode", rules_of(CodeModeConfig)) for given in (value, overlay)]
     said, own = (_read("tools.codeMode", CodeModeConfig, given) for given in sections)
     fields = said | own

@@ -1,7 +1,7 @@
 """A tool's exception as a failure for the program: its name and its words, no trace of the host.
 
-ToolError and InvalidArguments are written for the program, so their words cross as they are. What any other
-exception says was meant for somebody else: it may name files of this machine.
+ToolError and InvalidArguments are written for the program, so their words cross as they are. The words
+of any other exception were not written for a program: they may name files of this machine.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From what somebody wrote to the levels of a policy: the global one, and one for each agent. Pure.
+"""Reads what a host wrote into the levels of a policy: the global one, and one for each agent. Pure.
 
 Everything is checked here, before a tool is asked about: an unknown key, profile or group and a value of
 another kind are a ConfigError that names the key. `null` is the same as absent.

@@ -155,7 +155,7 @@ class Recorder:
         return result
 
     def run_ended(self, run: Run, code: ErrorCode | None) -> None:
-        """Told once for each run, in whatever way it ends. `code` is None for a run that completed."""
+        """Call when a run ends; only the first call counts. `code` is None for a run that completed."""
         if not run.tell_end_once():
             return
         _debug(_run_log, "run_ended", run.id, status=run.state.value)

@@ -121,7 +121,7 @@ class RunControl:
 def _asked(
     run_id: str, scope: Scope | None, agent: str, session: str, agent_run: str
 ) -> tuple[str, codemode_snapshots.RunScope] | None:
-    """The run's id and the caller; None where one of them cannot be anybody's."""
+    """The run's id and the caller; None if no run or no caller can have such a name."""
     try:
         return read_wait(run_id), read_caller(scope, agent, session, agent_run)
     except InputRefused:

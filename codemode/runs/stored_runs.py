@@ -135,7 +135,7 @@ class StoredRuns:
         store, self._store = self._store, None
         if store is None:
             return
-        if not self.is_durable and self._place is not None:  # a memory of the host's: nobody could go on
+        if not self.is_durable and self._place is not None:  # the host's memory: no engine can resume them
             for run_id in store.ids_of(self.owner):
                 store.delete(run_id, now_ms=clock.wall_ms())
         store.close()
@@ -152,8 +152,8 @@ class StoredRuns:
             thread.shutdown(wait=True)
 
     async def give_up(self) -> None:
-        """What is suspended is nobody's from here on: other engines may go on with it, though this process
-        may live for long."""
+        """Gives up this engine's suspended runs: any other engine may resume them, even while this process
+        lives on."""
         if self.is_durable and self._store is not None:
             await self._call(lambda store: store.disown(self.owner))
 

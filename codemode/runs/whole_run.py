@@ -1,8 +1,8 @@
 """A run from its exec to its end, for callers who want one result: `Engine.run`, its blocking twin and
 `codemode.run`.
 
-Goes on with a yield and with pending tools by itself. Nobody here can give an approval: that ends it as
-waiting, unless the caller's `on_waiting` has decided.
+It goes on with a yield and with pending tools by itself. It cannot give an approval: a run that needs one
+ends as waiting, unless the caller's `on_waiting` has decided.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ async def run_to_end(
 
 
 def _can_go_on(result: Waiting, is_open: Callable[[str, str], bool]) -> bool:
-    """Not where all that it waits for is somebody's decision; one approval that was decided is enough."""
+    """Whether `wait` has something to do: not if all approvals are still open; one decided is enough."""
     asked = [call.approval.id for call in result.pending_tool_calls if call.approval is not None]
     return result.reason != "approval" or not all(is_open(result.run_id, one) for one in asked)
 

@@ -96,7 +96,7 @@ class LegWatch:
                 self._finished.add(event.call_id)
                 self._tree.updates.pop(event.call_id, None)
             case events.RunFinished():
-                self._finished.add("")  # whatever is waited for, it will not come
+                self._finished.add("")  # what the watch still waits for will not come
             case _:
                 pass
         self._news.set()
