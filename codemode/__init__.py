@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from codemode.blocking import BlockingEngine, BlockingEvents, run
     from codemode.config import CodeModeConfig, ConfigError, EngineSettings, load_config, read_config
     from codemode.contract import events as events
+    from codemode.contract.envelope import to_envelope
     from codemode.contract.error_codes import CALL_ERRORS as CALL_ERRORS
     from codemode.contract.error_codes import ERRORS as ERRORS
     from codemode.contract.error_codes import ErrorCode as ErrorCode
@@ -52,10 +53,9 @@ if TYPE_CHECKING:
         RunWaiting,
         TextOutput,
         Waiting,
-        to_envelope,
     )
     from codemode.contract.scope import Scope
-    from codemode.contract.telemetry import CallRecord, Telemetry
+    from codemode.contract.telemetry import CallError, CallRecord, Telemetry
     from codemode.engine import Engine
     from codemode.executor import (
         AfterToolCall,
@@ -105,6 +105,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "codemode.blocking": "BlockingEngine BlockingEvents run",
     "codemode.config": "CodeModeConfig ConfigError EngineSettings load_config read_config",
+    "codemode.contract.envelope": "to_envelope",
     "codemode.contract.events": (
         "CallFinished CallStarted CallUpdated Event LimitHit LoopLate OutputAdded "
         "RunFinished RunResumed RunStarted RunSuspended"
@@ -112,10 +113,10 @@ _NAMES = {
     "codemode.contract.report": "EngineStats EngineTotals LoopStats RunInfo WorkerStats ZygoteStats",
     "codemode.contract.results": (
         "CodeModeResult Completed Failed JsonOutput Output PendingApproval PendingCall RunFailed "
-        "RunWaiting TextOutput Waiting to_envelope"
+        "RunWaiting TextOutput Waiting"
     ),
     "codemode.contract.scope": "Scope",
-    "codemode.contract.telemetry": "CallRecord Telemetry",
+    "codemode.contract.telemetry": "CallError CallRecord Telemetry",
     "codemode.engine": "Engine",
     "codemode.executor": (
         "AfterToolCall ApprovalRequest AuditEvent BeforeToolCall Block CallFailed CallOk Decision "
@@ -152,6 +153,7 @@ __all__ = [
     "BlockingEngine",
     "BlockingEvents",
     "CallContext",
+    "CallError",
     "CallFailed",
     "CallFinished",
     "CallOk",

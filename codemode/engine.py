@@ -12,12 +12,14 @@ import asyncio
 import contextlib
 import contextvars
 import logging
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from codemode_snapshots import NO_VALUE, StoreUnavailable
 
+from codemode import clock
 from codemode.config import CodeModeConfig, EngineSettings, load_config, load_settings, warn_of_omission
 from codemode.config.engine_arguments import check_engine_arguments
 from codemode.config.store_argument import StoreArgument
@@ -25,7 +27,7 @@ from codemode.contract.error_codes import ErrorCode
 from codemode.contract.inputs import InputRefused, read_caller, read_exec, read_wait, require_enabled
 from codemode.contract.notes import with_notes
 from codemode.contract.report import EngineStats
-from codemode.contract.results import CodeModeResult, Failed, failed
+from codemode.contract.results import CodeModeResult, Failed, failed, with_duration
 from codemode.contract.scope import UNSAID, Scope, scope_of
 from codemode.executor import Approve, Audit
 from codemode.health import Doctor, Health
@@ -268,6 +270,7 @@ class Engine(RunControl):
         `tools` are this run's own, beside the engine's; `allow` narrows both further than the policy does.
         Tools, hooks and the policy read the caller's facts in `context`.
         """
+        began = time.perf_counter()
         try:
             caller = read_caller(scope, agent, session, agent_run, tool_call)
             program = read_exec(given, language, self.config)
@@ -292,7 +295,8 @@ class Engine(RunControl):
         self._runs.add(run)
         self._recorder.exec_started(run, "" if tool_call == NO_VALUE else tool_call)
         leg = Leg(self._services, run).lead(Start(self.config.timeout_ms))
-        result = self._noted(self._recorder.leg_ended(run, await self._runs.lead(run, leg)))
+        result = self._recorder.leg_ended(run, await self._runs.lead(run, leg))
+        result = self._noted(with_duration(result, clock.ms_since(began)))
         if run.has_ended:
             self._kept.put(run, result)
         return await self._admission.tell_hooks(run, program, result)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable, Coroutine, Generator
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from codemode_runtime import wire
@@ -20,6 +20,7 @@ from codemode_snapshots.label import NO_VALUE
 from msgspec import Struct
 
 from codemode.catalog import Catalog
+from codemode.contract.error_codes import HealthStatus
 from codemode.contract.report import Report, WorkerStats
 from codemode.contract.results import Failed
 from codemode.executor import Executor
@@ -30,7 +31,6 @@ from codemode.runs.stored_runs import StoredRuns
 from codemode.workers.errors import QueueFull, SupervisorError
 from codemode.workers.supervisor import Supervisor
 
-HealthStatus = Literal["healthy", "degraded", "unavailable"]
 _ORDER: tuple[HealthStatus, ...] = ("healthy", "degraded", "unavailable")
 _PATIENCE_SECONDS = 10.0
 _PROBE_MS = 1_000

@@ -96,6 +96,8 @@ GUARANTEES: dict[str, str] = {
     "one-shot-programs-keep-their-deadline": "Computing, tools and what follows them end with the deadline.",
     "one-shot-calls-are-lazy": "A one-shot program that fails before it awaits has called nothing.",
     "errors-tell-what-to-do": "Each error code has a fixed suggestion, and says if the agent can recover.",
+    "tools-fail-in-their-own-words": "Programs, ledgers and envelopes have what a tool said of its failure.",
+    "nested-errors-say-whether-to-retry": "Each error of a call says whether the same call may yet succeed.",
     "health-is-probed": "Health names each part that does not work, after trying it.",
     # durable runs
     "decided-once": "An approval is carried out at most once, whoever gives it, however often and when.",

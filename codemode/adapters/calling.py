@@ -137,7 +137,9 @@ def _of_result(result: Mapping[str, Any]) -> ModelAnswer:
 def _of_call(tool: Tool, ended: CallResult) -> ModelAnswer:
     match ended:
         case CallFailed():
-            return ModelAnswer(f"{ended.name}: {ended.message}", True)
+            told = f"{ended.name}: {ended.message}"
+            advice = None if ended.said is None else ended.said.suggestion
+            return ModelAnswer(f"{told}\n{advice}" if advice else told, True)
         case NeedsApproval():
             # Only a program can wait: here nothing but the engine's `approve` handler can approve.
             return ModelAnswer(f"{tool.name} needs an approval, and nobody is there to give it.", True)

@@ -29,6 +29,7 @@ ErrorCode = Literal[
     "guest_error",
     "internal_error",
 ]
+HealthStatus = Literal["healthy", "degraded", "unavailable"]
 Phase = Literal["input", "guest", "bridge", "host"]
 ERROR_CODES: tuple[ErrorCode, ...] = get_args(ErrorCode)
 

@@ -10,8 +10,9 @@ from typing import Any, ClassVar, Literal, NoReturn
 
 import msgspec
 from msgspec import Raw, Struct, field
+from msgspec.structs import replace
 
-from codemode.contract.error_codes import ERRORS, ErrorCode, ErrorFacts, Phase
+from codemode.contract.error_codes import ERRORS, ErrorCode, Phase
 from codemode.contract.for_model import for_model
 from codemode.contract.telemetry import Telemetry
 
@@ -167,35 +168,6 @@ def decode_result(data: bytes | str) -> CodeModeResult:
     return _decoder.decode(data)
 
 
-def to_envelope(result: CodeModeResult) -> dict[str, Any]:
-    """The result in the form of hosts that normalise tool responses: status, data, error and meta.
-
-    The agent can do something about a `degraded` result, and nothing about an `unavailable` one.
-    """
-    data = result.to_dict()
-    meta = {name: data.pop(name) for name in ("status", "telemetry", "notes") if name in data}
-    if not isinstance(result, Failed):
-        return envelope(data, meta)
-    error = (result.code, result.error, ERRORS[result.code])
-    return envelope({"output": data["output"]}, meta | {"phase": result.phase}, error)
-
-
-def envelope(
-    data: dict[str, Any], meta: dict[str, Any], error: tuple[str, str, ErrorFacts] | None = None
-) -> dict[str, Any]:
-    """`error` is the code, the text for the model, and the facts of the code."""
-    if error is None:
-        return {"status": "healthy", "data": data, "error": None, "meta": meta}
-    code, message, facts = error
-    told = {
-        "code": code,
-        "message": message,
-        "recoverable": facts.recoverable,
-        "suggestion": facts.suggestion,
-    }
-    return {
-        "status": "degraded" if facts.recoverable else "unavailable",
-        "data": data,
-        "error": told,
-        "meta": meta,
-    }
+def with_duration(result: CodeModeResult, ms: float) -> CodeModeResult:
+    """The result with how long its exec or wait took."""
+    return replace(result, telemetry=replace(result.telemetry, duration_ms=round(ms, 3)))

@@ -14,6 +14,8 @@ import msgspec
 from codemode_runtime.shapes import LossyValue
 from msgspec import Struct
 
+from codemode.contract.error_codes import HealthStatus
+
 CallMethod = Literal["call", "search", "describe", "namespace"]
 CallStatus = Literal["ok", "error", "pending", "denied", "aborted"]
 SnapshotEventKind = Literal["taken", "stored", "restored", "expired", "dropped"]
@@ -23,16 +25,33 @@ _SHOWN_KEYS = 20
 _MAX_KEY = 40
 
 
+class CallError(Struct, frozen=True, omit_defaults=True):
+    """Why a call failed, in the words that its tool chose. `code` is the one that the program sees.
+
+    The rest is there where the tool said it (`ToolError`), `message` only together with some of it: the words
+    of any other exception may hold what a log should not.
+    """
+
+    code: str
+    retryable: bool  # always told
+    recoverable: bool | None = None
+    status: HealthStatus | None = None
+    suggestion: str | None = None
+    message: str | None = None
+
+
 class CallEnd(Struct, frozen=True):
-    """How one call ended; its record takes these values."""
+    """How one call ended; its record takes these values. `meta` is what the tool adds."""
 
     id: str
     status: CallStatus
     ms: float
     bytes_out: int
+    error: CallError | None = None
+    meta: dict[str, Any] | None = None
 
 
-class CallRecord(Struct, frozen=True, rename="camel"):
+class CallRecord(Struct, frozen=True, rename="camel", omit_defaults=True):
     """One nested call; `tool` is its catalog id, empty for a method without a tool."""
 
     id: str
@@ -43,9 +62,12 @@ class CallRecord(Struct, frozen=True, rename="camel"):
     ms: float
     bytes_in: int
     bytes_out: int
+    error: CallError | None = None
+    meta: dict[str, Any] | None = None
 
     def ended(self, end: CallEnd) -> CallRecord:
-        return msgspec.structs.replace(self, status=end.status, ms=round(end.ms, 3), bytes_out=end.bytes_out)
+        how = (end.status, round(end.ms, 3), self.bytes_in, end.bytes_out, end.error, end.meta)
+        return CallRecord(self.id, self.tool, self.name, self.method, *how)
 
 
 class SnapshotCost(Struct, frozen=True, rename="camel"):
@@ -68,9 +90,15 @@ class CatalogFacts(Struct, frozen=True):
 
 
 class Telemetry(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """`calls` and the counts cover the whole run; durations are milliseconds by phase."""
+    """`calls` and the counts cover the whole run; durations are milliseconds by phase.
+
+    `duration_ms` is how long whoever called this exec or wait has waited. `failed_call` is the call whose
+    failure ended the run.
+    """
 
     calls: tuple[CallRecord, ...]
+    duration_ms: float = 0
+    failed_call: str | None = None
     lossy: tuple[LossyValue, ...] = ()
     hints: tuple[str, ...] = ()
     snapshot: SnapshotCost | None = None

@@ -13,6 +13,7 @@ from codemode.executor.calls import (
     Decision,
     FailureCode,
     NeedsApproval,
+    ToolWords,
     Via,
 )
 from codemode.executor.executor import BROKEN, Executor
@@ -50,6 +51,7 @@ __all__ = [
     "NeedsApproval",
     "RequireApproval",
     "Rewrite",
+    "ToolWords",
     "Verdict",
     "Via",
     "join",

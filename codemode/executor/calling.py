@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from typing import Any
 
 from codemode.executor.calls import CallResult
 from codemode.tools.context import AbortSignal
@@ -23,13 +24,14 @@ OnEnd = Callable[["Calling", CallResult], None]
 
 
 class Calling:
-    """One call; Executor.start makes it. The tool can look at `abort` to see that it should stop."""
+    """One call; Executor.start makes it. The tool looks at `abort` to see that it should stop."""
 
-    __slots__ = ("_on_end", "abort", "name", "task")
+    __slots__ = ("_on_end", "abort", "meta", "name", "task")
 
     def __init__(self, name: str, on_end: OnEnd) -> None:
         self.name = name
         self.abort = AbortSignal()
+        self.meta: dict[str, Any] = {}
         self.task: asyncio.Task[None] | None = None
         self._on_end: OnEnd | None = on_end
 

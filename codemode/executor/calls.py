@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, field
 
+from codemode.contract.error_codes import HealthStatus
 from codemode.contract.telemetry import CallStatus
 from codemode.tools import CallContext
 
@@ -25,6 +26,8 @@ FailureCode = Literal[
     "interrupted",
     "mcp_error",
 ]
+# Of these the same call may succeed later, unless its tool says otherwise.
+RETRYABLE_CODES = frozenset(("timeout", "interrupted"))
 # How the program wrote the call. Only `tools` takes bare names, and only `tools` cannot reach MCP tools.
 Via = Literal["tools", "mcp", "namespace", "host"]
 
@@ -41,7 +44,10 @@ class CallRequest(Struct, frozen=True):
 
 
 class CallOk(Struct, frozen=True):
+    """`meta` is what the tool adds for the host (`context.meta`)."""
+
     json: bytes
+    meta: dict[str, Any] | None = None
 
     @property
     def status(self) -> CallStatus:
@@ -52,27 +58,49 @@ class CallOk(Struct, frozen=True):
         return msgspec.json.decode(self.json)
 
 
-class CallFailed(Struct, frozen=True):
-    """Becomes a plain Error in the guest, with these words and nothing else."""
+class ToolWords(Struct, frozen=True, omit_defaults=True):
+    """What a tool says about its own failure, beside its message."""
 
-    code: FailureCode
+    recoverable: bool | None = None
+    suggestion: str | None = None
+    status: HealthStatus | None = None
+    retryable: bool | None = None
+
+
+class CallFailed(Struct, frozen=True):
+    """Becomes a plain Error in the guest, with these words and nothing else.
+
+    `code` is a FailureCode, or a word of the tool's own. `said` is there for what a tool raised as its own
+    failure: with a code like "denied" it is still its own, and no refusal of the engine.
+    """
+
+    code: str
     name: str
     message: str
     data: Any = None
+    said: ToolWords | None = None
+    meta: dict[str, Any] | None = None
 
     @property
     def status(self) -> CallStatus:
-        match self.code:
-            case "denied" | "aborted":
-                return self.code
-            case _:
-                return "error"
+        if self.said is None and (self.code == "denied" or self.code == "aborted"):
+            return self.code
+        return "error"
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the very same call may succeed later."""
+        said = None if self.said is None else self.said.retryable
+        return self.code in RETRYABLE_CODES if said is None else said
 
     @property
     def json(self) -> bytes:
-        """{name, message, code, data?}, as a rejected settlement has it."""
-        body = {"name": self.name, "message": self.message, "code": self.code}
-        return msgspec.json.encode(body if self.data is None else body | {"data": self.data})
+        """As a rejected settlement has it: name, message, code, retryable, what the tool said, data, meta."""
+        said: dict[str, Any] = {} if self.said is None else msgspec.to_builtins(self.said)
+        body: dict[str, Any] = {"name": self.name, "message": self.message, "code": self.code, **said}
+        body["retryable"] = self.retryable
+        more = {"data": self.data, "meta": self.meta}
+        return msgspec.json.encode(body | {name: found for name, found in more.items() if found is not None})
 
 
 class ApprovalRequest(Struct, frozen=True):

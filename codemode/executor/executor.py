@@ -287,4 +287,5 @@ class Executor:
             request.idempotency_key,
             calling.abort,  # this call's own: its time-out must not stop its neighbours
             None if sink is None else Reporter(given.run_id, request.call_id, tool.id, calling, sink),
+            calling.meta,
         )

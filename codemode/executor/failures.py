@@ -10,16 +10,20 @@ import os
 import re
 import sys
 from functools import cache
-from typing import Any
+from typing import Any, cast, get_args
 
 import msgspec
 
-from codemode.executor.calls import CallFailed
+from codemode.contract.error_codes import HealthStatus
+from codemode.executor.calls import CallFailed, ToolWords
 from codemode.tools import InvalidArguments, ToolError
 from codemode.tools.results import NotJson, encode_result
 
 _MAX_MESSAGE = 4_000
 _MAX_IN_GROUP = 3
+_MAX_CODE = 80
+_MAX_META = 2048
+_STATES = get_args(HealthStatus)
 # How absolute paths begin on common machines. `/api/v1/users` begins with none of these and stays.
 _ROOTS = (
     "home root Users usr opt var tmp etc srv mnt media proc sys dev run private nix lib Library Applications "
@@ -33,7 +37,7 @@ _FRAME = re.compile(r'\s*File "[^"]*", line \d')
 def failure_of(error: BaseException) -> CallFailed:
     match error:
         case ToolError():
-            return CallFailed(error.code, error.name[:80], _words(error), _data(error.data))
+            return _own_failure(error)
         case InvalidArguments():
             return CallFailed("invalid_arguments", "InvalidArguments", _words(error))
         case SystemExit():
@@ -46,6 +50,32 @@ def failure_of(error: BaseException) -> CallFailed:
         case _:
             name = type(error).__name__
             return CallFailed("tool_error", name, _words(error) or name)
+
+
+def _own_failure(error: ToolError) -> CallFailed:
+    """Whatever a tool put into its error, its message arrives."""
+    said = ToolWords(
+        error.recoverable if isinstance(error.recoverable, bool) else None,
+        _clipped(_without_traceback(_plain(error.suggestion))) if error.suggestion else None,
+        error.status if error.status in _STATES else None,
+        error.retryable if isinstance(error.retryable, bool) else None,
+    )
+    return CallFailed(
+        _plain(error.code)[:_MAX_CODE] or "tool_error",
+        _plain(error.name)[:_MAX_CODE],
+        _words(error),
+        _data(error.data),
+        said,
+        meta_of(error.meta),
+    )
+
+
+def meta_of(found: object) -> dict[str, Any] | None:
+    """What a tool adds for the host, as JSON; None if it is nothing, no object or more than 2 KiB."""
+    plain = _data(found) if found else None
+    if not isinstance(plain, dict) or len(msgspec.json.encode(plain)) > _MAX_META:
+        return None
+    return cast("dict[str, Any]", plain)
 
 
 def clean_message(text: str) -> str:
@@ -70,7 +100,11 @@ def _text(error: BaseException) -> str:
         text = str(error)
     except Exception:  # an exception's own __str__ may do anything
         return ""
-    return text.encode("utf-8", "replace").decode()
+    return _plain(text)
+
+
+def _plain(text: object) -> str:
+    return str(text).encode("utf-8", "replace").decode()
 
 
 def _data(data: Any) -> Any:

@@ -6,9 +6,11 @@ import asyncio
 import logging
 from typing import Any
 
+from msgspec.structs import replace
+
 from codemode.executor.calling import GRACE_SECONDS, Calling, leave_behind
 from codemode.executor.calls import CallFailed, CallOk, CallResult
-from codemode.executor.failures import failure_of
+from codemode.executor.failures import failure_of, meta_of
 from codemode.executor.host_code import ends_the_task
 from codemode.gate.heartbeat import Alarm
 from codemode.tools import CallContext, Tool
@@ -56,12 +58,18 @@ async def run_tool(
             if ends_the_task(error, calling.task):
                 raise
             _log.debug("%s failed", tool.id, exc_info=error)
-            return clock.failure if clock.has_expired else failure_of(error)
+            return clock.failure if clock.has_expired else _with_meta(failure_of(error), calling)
         finally:
             clock.stop()
         if clock.has_expired:
             return clock.failure
-    return _encoded(tool, value, max_result_bytes)
+    return _with_meta(_encoded(tool, value, max_result_bytes), calling)
+
+
+def _with_meta(result: CallOk | CallFailed, calling: Calling) -> CallResult:
+    """What the tool noted on its context; what its error says under the same names stands."""
+    added = meta_of(calling.meta) if calling.meta else None
+    return result if added is None else replace(result, meta=added | (result.meta or {}))
 
 
 class _Clock:
@@ -97,7 +105,7 @@ class _Clock:
         self._calling.tell(self.failure)
 
 
-def _encoded(tool: Tool, value: Any, max_result_bytes: int) -> CallResult:
+def _encoded(tool: Tool, value: Any, max_result_bytes: int) -> CallOk | CallFailed:
     try:
         encoded = encode_result(value)
     except NotJson as problem:

@@ -48,9 +48,13 @@ class Program:
 
 
 def explain_failure(
-    failure: wire.Failure, program: Program, available: Available, config: CodeModeConfig
+    failure: wire.Failure,
+    program: Program,
+    available: Available,
+    config: CodeModeConfig,
+    advice: str | None = None,
 ) -> Explained:
-    """For a program that ended by itself and failed."""
+    """For a program that ended by itself and failed. `advice` is what the tool that failed suggests."""
     match failure.kind:
         case "value_too_large":
             return Explained("output_limit_exceeded", _too_large(failure, config))
@@ -59,8 +63,8 @@ def explain_failure(
         case "syntax":
             return Explained("invalid_input", _syntax(failure, program, config))
         case "exception" | "unhandled":
-            code = "nested_tool_failed" if failure.tool else "guest_error"
-            return Explained(code, _uncaught(failure, program, available))
+            code = "nested_tool_failed" if failure.call else "guest_error"
+            return Explained(code, _uncaught(failure, program, available, advice))
 
 
 def explain_stop(reason: Stop, config: CodeModeConfig) -> Explained:
@@ -135,13 +139,14 @@ def _syntax(failure: wire.Failure, program: Program, config: CodeModeConfig) -> 
     return _assemble(_headline(error), at, hint)
 
 
-def _uncaught(failure: wire.Failure, program: Program, available: Available) -> str:
+def _uncaught(failure: wire.Failure, program: Program, available: Available, advice: str | None) -> str:
     hint = _unhandled_hint(failure)
     if failure.error is None:
         return _assemble(f"Uncaught value: {_thrown(failure)}", None, hint)
     at = _position(failure.error, program)
     causes = _causes(failure)
-    return _assemble(_headline(failure.error), at, *causes, _hint(failure, at, program, available), hint)
+    own = _hint(failure, at, program, available)
+    return _assemble(_headline(failure.error), at, *causes, own, advice, hint)
 
 
 def _causes(failure: wire.Failure) -> list[str]:
@@ -156,13 +161,13 @@ def _causes(failure: wire.Failure) -> list[str]:
 def _unhandled_hint(failure: wire.Failure) -> str | None:
     if failure.kind != "unhandled":
         return None
-    return _UNAWAITED_CALL if failure.tool else _UNHANDLED
+    return _UNAWAITED_CALL if failure.call else _UNHANDLED
 
 
 def _hint(failure: wire.Failure, at: Position | None, program: Program, available: Available) -> str | None:
     error = failure.error or wire.ThrownError()
     message, offset = error.message or "", at.offset if at else None
-    if failure.tool:
+    if failure.call:
         return hints.hint_for_tool_error(error.code, message, program.text, offset, available)
     match error.name:
         case "ReferenceError" | "TypeError" if available.is_bare:

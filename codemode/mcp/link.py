@@ -19,7 +19,7 @@ from codemode.executor.approvals import Ask
 from codemode.executor.failures import clean_message
 from codemode.mcp.elicitation import Asking
 from codemode.mcp.listing import Listing
-from codemode.mcp.requests import ConnectionLost, list_tools, send
+from codemode.mcp.requests import ConnectionLost, Unreachable, list_tools, send
 from codemode.mcp.results import McpError
 from codemode.mcp.servers import Server, Stdio
 from codemode.mcp.transports import open_http, open_stdio
@@ -120,12 +120,12 @@ class Link:
     async def _connected(self) -> Client:
         self.start()
         if self.state is LinkState.FAILED:
-            raise McpError(self._told("cannot be reached"))
+            raise Unreachable(self._told("cannot be reached"))
         if self._client is None or self._is_lost:
             self._wanted.set()
             await self._attempted.wait()
         if self._client is None:
-            raise McpError(self._told("cannot be reached"))
+            raise Unreachable(self._told("cannot be reached"))
         return self._client
 
     def _told(self, what: str) -> str:

@@ -28,6 +28,16 @@ _ROUND_PAUSE_SECONDS = 0.1
 class ConnectionLost(McpError):
     """The connection ended during the call, which may have taken effect. The next call gets a new one."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(message, retryable=True)
+
+
+class Unreachable(McpError):
+    """There is no connection, so nothing was sent. The engine goes on trying to get one."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, retryable=True)
+
 
 async def list_tools(client: Client) -> list[dict[str, Any]]:
     """All pages, up to the bounds above. Raises McpError."""

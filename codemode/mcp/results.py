@@ -21,8 +21,8 @@ _MAX_PROBLEM = 300
 class McpError(ToolError):
     """The server refused the call, in its own words, or could not be asked. Nothing else is affected."""
 
-    def __init__(self, message: str, data: Any = None) -> None:
-        super().__init__(message, name="McpError", code="mcp_error", data=data)
+    def __init__(self, message: str, data: Any = None, *, retryable: bool = False) -> None:
+        super().__init__(message, name="McpError", code="mcp_error", data=data, retryable=retryable)
 
 
 class ResultReader:

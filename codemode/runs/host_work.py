@@ -249,10 +249,18 @@ class HostWork:
         if refusal is not None:
             result = CallFailed("tool_error", "ToolError", f"the tool's result is {refusal}")
             data = result.json
-        self._close(run, work, result.status, Settlement(work.id, data, isinstance(result, CallFailed)))
+        settlement = Settlement(work.id, data, isinstance(result, CallFailed))
+        self._close(run, work, result.status, settlement, result.meta)
 
-    def _close(self, run: Run, work: Work, status: CallStatus, settlement: Settlement) -> None:
-        self._recorder.call_finished(run, work, status, settlement)
+    def _close(
+        self,
+        run: Run,
+        work: Work,
+        status: CallStatus,
+        settlement: Settlement,
+        meta: dict[str, Any] | None = None,
+    ) -> None:
+        self._recorder.call_finished(run, work, status, settlement, meta)
         run.settle(settlement)
         if self._stored.is_durable and run.is_stored and run.has_unrecorded:
             tasks = run.in_flight.tasks

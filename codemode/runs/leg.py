@@ -174,8 +174,11 @@ class Leg:
             case wire.Done(result=found):
                 return await self._complete(found)
             case wire.Threw(failure=failure):
-                available = run.environment.available
-                return await self.fail(explain_failure(failure, self._program, available, config))
+                available, call = run.environment.available, str(failure.call)
+                error = run.active.meter.error_of(call)
+                advice = None if error is None else error.suggestion
+                explained = explain_failure(failure, self._program, available, config, advice)
+                return await self.fail(explained, None if error is None else call)
             case wire.Stopped(reason=reason):
                 return await self.fail(explain_stop(reason, config))
             case wire.Interrupted():
@@ -190,12 +193,12 @@ class Leg:
         telemetry = self._recorder.leg_completed(self.run, len(found.value), lossy, (hint,) if hint else ())
         return Completed(found.value, self.run.active.take_output(), telemetry)
 
-    async def fail(self, explained: Explained) -> Failed:
+    async def fail(self, explained: Explained, failed_call: str | None = None) -> Failed:
         code, text = explained.code, explained.text
         if code == "timeout" and self._policy.tell_timeout is not None:
             text = self._policy.tell_timeout(self.run, self._budget_ms)
         await self._finish(RunState.ABORTED if code == "aborted" else RunState.FAILED)
-        telemetry = self._recorder.leg_failed(self.run, code)
+        telemetry = self._recorder.leg_failed(self.run, code, failed_call)
         return failed(code, text, self.run.active.take_output(), telemetry)
 
     async def _finish(self, how: RunState) -> None:

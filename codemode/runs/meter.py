@@ -12,10 +12,12 @@ from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from codemode.contract.error_codes import ErrorCode
 from codemode.contract.telemetry import (
     CallEnd,
+    CallError,
     CallMethod,
     CallRecord,
     CatalogFacts,
@@ -39,6 +41,7 @@ CAPS: frozenset[ErrorCode] = frozenset(
         "too_many_pending_tool_calls",
     )
 )
+_MAX_TEXTS = 200
 _MAX_EVENTS = 100  # a run that is suspended more often keeps the latest
 
 
@@ -69,6 +72,7 @@ class _Counters(Struct, omit_defaults=True):
     snapshot: SnapshotCost | None = None
     visible_tools: tuple[str, ...] = ()
     catalog: CatalogFacts | None = None
+    texts: int = 0  # calls whose tool said more than a code
 
 
 class RunMeter:
@@ -126,15 +130,26 @@ class RunMeter:
         """For a call that is still under way."""
         found = self._state.ledger.get(id)
         if found is not None:
-            self._state.ledger[id] = msgspec.structs.replace(found, ms=round(ms, 3))
+            self._state.ledger[id] = replace(found, ms=round(ms, 3))
 
     def knows_call(self, id: str) -> bool:
         return id in self._state.ledger
 
     def finish_call(self, end: CallEnd) -> None:
         before = self._state.ledger[end.id]
-        self._state.ledger[end.id] = before.ended(end)
+        self._state.ledger[end.id] = before.ended(self._short(end))
         self._add("bytes", "callsOut", end.bytes_out - before.bytes_out)  # told twice, it counts once
+
+    def _short(self, end: CallEnd) -> CallEnd:
+        """Of a run with very many failures the ledger keeps the texts of the first ones; the codes of all."""
+        has_text = end.error is not None and end.error.message is not None
+        if not has_text and end.meta is None:
+            return end
+        self._state.texts += 1
+        if self._state.texts <= _MAX_TEXTS:
+            return end
+        error = end.error and replace(end.error, message=None, suggestion=None)
+        return replace(end, error=error, meta=None)
 
     def abort_pending(self) -> None:
         """Ends the calls that end with their run, where `finish_call` was not called with their real time."""
@@ -172,10 +187,17 @@ class RunMeter:
     def calls(self) -> tuple[CallRecord, ...]:
         return tuple(self._state.ledger.values())
 
-    def telemetry(self, lossy: Sequence[LossyValue] = (), hints: Sequence[str] = ()) -> Telemetry:
+    def error_of(self, id: str) -> CallError | None:
+        found = self._state.ledger.get(id)
+        return None if found is None else found.error
+
+    def telemetry(
+        self, lossy: Sequence[LossyValue] = (), hints: Sequence[str] = (), failed_call: str | None = None
+    ) -> Telemetry:
         state, tally = self._state, self._state.tally
         return Telemetry(
             calls=self.calls,
+            failed_call=failed_call,
             lossy=tuple(lossy),
             hints=tuple(hints),
             snapshot=state.snapshot,

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from typing import Any
 
 from codemode_runtime import wire
 from codemode_runtime.shapes import Settlement
@@ -28,6 +29,7 @@ from codemode.executor.audit import tell_audit
 from codemode.runs.event_hub import EventHub
 from codemode.runs.in_flight import Work
 from codemode.runs.meter import CAPS, RunMeter, Tally
+from codemode.runs.rejections import read_rejection
 from codemode.runs.run import Run
 from codemode.runs.trajectory_archive import TrajectoryArchive
 from codemode.trajectory.debug_log import note
@@ -138,14 +140,14 @@ class Recorder:
         self.run_ended(run, None)
         return meter.telemetry(lossy, hints)
 
-    def leg_failed(self, run: Run, code: ErrorCode) -> Telemetry:
+    def leg_failed(self, run: Run, code: ErrorCode, failed_call: str | None = None) -> Telemetry:
         meter = run.active.meter
         meter.abort_pending()
         meter.end_leg(code)
         if code in CAPS and self.hub.listeners:
             self.hub.publish(events.LimitHit(run_id=run.id, at_ms=clock.wall_ms(), code=code))
         self.run_ended(run, code)
-        return meter.telemetry()
+        return meter.telemetry(failed_call=failed_call)
 
     def leg_ended(self, run: Run, result: CodeModeResult) -> CodeModeResult:
         """exec or wait returns this result; for the trajectory and the debug log."""
@@ -239,12 +241,22 @@ class Recorder:
             call = {"call_id": str(work.id), "tool": work.tool, "name": work.name}
             self.hub.publish(events.CallStarted(run_id=run.id, at_ms=at_ms, method=method, **call))
 
-    def call_finished(self, run: Run, work: Work, status: CallStatus, settlement: Settlement) -> None:
-        end = CallEnd(str(work.id), status, clock.elapsed_ms(work.since_ms), len(settlement.json))
-        code = run.trace.finish_call(work.id, work.tool, settlement.json, settlement.rejected)
+    def call_finished(
+        self,
+        run: Run,
+        work: Work,
+        status: CallStatus,
+        settlement: Settlement,
+        meta: dict[str, Any] | None = None,
+    ) -> None:
+        """`meta` is what the tool adds. A settlement that failed holds it too, and outlives its engine."""
+        data, size = settlement.json, len(settlement.json)
+        error, said = read_rejection(data) if settlement.rejected else (None, None)
+        end = CallEnd(str(work.id), status, clock.elapsed_ms(work.since_ms), size, error, meta or said)
+        run.trace.finish_call(work.id, work.tool, data, error)
         _debug(
             _call_log, "call_ended", run.id,
-            call=work.id, tool=work.tool, status=status, code=code, bytes=end.bytes_out,
+            call=work.id, tool=work.tool, status=status, code=error.code if error else "", bytes=size,
         )  # fmt: skip
         self._call_ended(run, work, end)
 

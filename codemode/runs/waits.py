@@ -8,11 +8,13 @@ kept for the next wait.
 from __future__ import annotations
 
 import asyncio
+import time
 
 from codemode_snapshots import RunScope
 
+from codemode import clock
 from codemode.contract.inputs import same_caller
-from codemode.contract.results import CodeModeResult
+from codemode.contract.results import CodeModeResult, with_duration
 from codemode.runs.caller_task import finish_despite_cancel
 from codemode.runs.kept_results import KeptResults
 from codemode.runs.known_runs import KnownRuns
@@ -61,7 +63,9 @@ class Waits:
             raise
 
     async def _lead(self, run: Run) -> CodeModeResult:
+        began = time.perf_counter()
         result = self._recorder.leg_ended(run, await self._runs.lead(run, self._resumer.wait(run)))
+        result = with_duration(result, clock.ms_since(began))
         if run.has_ended:
             self._kept.put(run, result)
         return result

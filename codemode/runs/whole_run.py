@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from msgspec.structs import replace
 
 from codemode.contract.for_model import bounded_notes
-from codemode.contract.results import CodeModeResult, Output, TextOutput, Waiting
+from codemode.contract.results import CodeModeResult, Output, TextOutput, Waiting, with_duration
 from codemode.contract.telemetry import utf8_bytes
 from codemode.tools.threads import call_in_thread
 
@@ -40,6 +40,7 @@ async def run_to_end(
     output, progress = JoinedOutput(), Progress()
     result = await first
     output.add(result.output)
+    took = result.telemetry.duration_ms
     while isinstance(result, Waiting):
         said = None if on_waiting is None else on_waiting(result)
         said = await said if inspect.isawaitable(said) else said
@@ -48,7 +49,8 @@ async def run_to_end(
             break
         result = await wait(result.run_id)
         output.add(result.output)
-    return output.joined(result)
+        took += result.telemetry.duration_ms
+    return with_duration(output.joined(result), took)
 
 
 def _can_go_on(result: Waiting, is_open: Callable[[str, str], bool]) -> bool:

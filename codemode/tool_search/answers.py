@@ -7,9 +7,11 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Raw, Struct
 
-from codemode.contract.error_codes import CALL_ERRORS, ERRORS, ErrorFacts
-from codemode.contract.results import CodeModeResult, Completed, Failed, Output, PendingApproval, envelope
-from codemode.executor import CallFailed, CallOk, CallResult, NeedsApproval
+from codemode.contract.envelope import envelope, facts_of_call, failed_call
+from codemode.contract.error_codes import ERRORS, ErrorFacts
+from codemode.contract.results import CodeModeResult, Completed, Failed, Output, PendingApproval
+from codemode.contract.telemetry import CallError
+from codemode.executor import CallFailed, CallOk, CallResult, NeedsApproval, ToolWords
 from codemode.tools import Tool
 from codemode.tools.definition import Source
 
@@ -25,12 +27,14 @@ class CalledTool(Struct, frozen=True):
 
 
 class AnswerError(Struct, frozen=True):
-    """`code` is an ErrorCode of the contract for a program, else the code of a nested call."""
+    """`code` is an ErrorCode of the contract for a program, else the code of a nested call. `said` is what a
+    tool says of its own failure."""
 
     code: str
     message: str
     facts: ErrorFacts
     data: Any = None
+    said: CallError | None = None
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -44,6 +48,8 @@ class Answer(Struct, frozen=True, kw_only=True):
     approval: PendingApproval | None = None
     tool: CalledTool | None = None
     repairs: tuple[str, ...] = ()
+    duration_ms: float = 0
+    meta: dict[str, Any] | None = None  # what the tool adds
 
     @property
     def value(self) -> Any:
@@ -60,17 +66,22 @@ class Answer(Struct, frozen=True, kw_only=True):
         if self.error is not None:
             found |= {"error": self.error.message, "code": self.error.code}
             found |= {} if self.error.data is None else {"data": self.error.data}
+            said = self.error.said
+            found |= {"retryable": True} if said and said.retryable else {}
+            found |= {"suggestion": said.suggestion} if said and said.suggestion else {}
         return found
 
     def to_envelope(self) -> dict[str, Any]:
         """The same envelope as `codemode.to_envelope` makes for exec and wait."""
-        meta: dict[str, Any] = {"status": self.status, "called": self.called, "repairs": list(self.repairs)}
+        meta: dict[str, Any] = {**(self.meta or {}), "status": self.status, "called": self.called}
+        meta |= {"repairs": list(self.repairs), "durationMs": self.duration_ms}
         if self.tool is not None:
             meta["tool"] = msgspec.to_builtins(self.tool)
-        if self.error is None:
+        error = self.error
+        if error is None:
             return envelope(self._data(), meta)
-        meta["phase"] = self.error.facts.phase
-        return envelope(self._data(), meta, (self.error.code, self.error.message, self.error.facts))
+        meta |= {"phase": error.facts.phase, **self._data()}
+        return envelope(None, meta, (error.code, error.message, error.facts), error.said)
 
     def _data(self) -> dict[str, Any]:
         has_value = self.status == "completed" or bytes(self.raw_value) != b"null"
@@ -85,14 +96,24 @@ class Answer(Struct, frozen=True, kw_only=True):
 def of_call(called: str, result: CallResult, tool: Tool | None, repairs: tuple[str, ...]) -> Answer:
     ran = None if tool is None else CalledTool(tool.id, tool.name, tool.source)
     match result:
-        case CallOk(json):
-            return Answer(called=called, status="completed", raw_value=Raw(json), tool=ran, repairs=repairs)
+        case CallOk(json, meta):
+            value = Raw(json)
+            return Answer(
+                called=called, status="completed", raw_value=value, tool=ran, repairs=repairs, meta=meta
+            )
         case NeedsApproval(asked):
             waiting = PendingApproval(asked.id, asked.summary)
             return Answer(called=called, status="waiting", approval=waiting, tool=ran, repairs=repairs)
         case CallFailed(code, _, message, data):
-            error = AnswerError(code, message, CALL_ERRORS[code], data)
-            return Answer(called=called, status="failed", error=error, tool=ran, repairs=repairs)
+            error = AnswerError(code, message, facts_of_call(code), data, _said(result))
+            return Answer(
+                called=called, status="failed", error=error, tool=ran, repairs=repairs, meta=result.meta
+            )
+
+
+def _said(failure: CallFailed) -> CallError:
+    said = failure.said or ToolWords()
+    return CallError(failure.code, failure.retryable, said.recoverable, said.status, said.suggestion)
 
 
 def of_program(called: str, result: CodeModeResult, repairs: tuple[str, ...]) -> Answer:
@@ -103,7 +124,7 @@ def of_program(called: str, result: CodeModeResult, repairs: tuple[str, ...]) ->
                 called=called, status="completed", raw_value=value, output=result.output, repairs=repairs
             )
         case Failed():
-            error = AnswerError(result.code, result.error, ERRORS[result.code])
+            error = _of_failed(result)
             return Answer(called=called, status="failed", error=error, output=result.output, repairs=repairs)
         case _:
             raise AssertionError("a one-shot program is never suspended")
@@ -113,5 +134,11 @@ def of_result(called: str, result: dict[str, Any], repairs: tuple[str, ...]) -> 
     """For exec and wait: `value` is their whole result, as in the contract."""
     status, error = result["status"], None
     if status == "failed":
-        error = AnswerError(result["code"], result["error"], ERRORS[result["code"]])
+        error = _of_failed(msgspec.convert(result, Failed))
     return Answer(called=called, status=status, raw_value=Raw(_encode(result)), error=error, repairs=repairs)
+
+
+def _of_failed(result: Failed) -> AnswerError:
+    call = failed_call(result)
+    said = None if call is None else call.error
+    return AnswerError(result.code, result.error, ERRORS[result.code], said=said)

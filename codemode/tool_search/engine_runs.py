@@ -20,7 +20,7 @@ from codemode.config import ToolSearchConfig
 from codemode.contract.inputs import InputRefused, read_exec, read_scope
 from codemode.contract.results import CodeModeResult, Completed, failed
 from codemode.contract.telemetry import CallMethod
-from codemode.executor import CallFailed, CallOk, CallResult
+from codemode.executor import CallFailed, CallOk, CallResult, NeedsApproval
 from codemode.policy import Resolution
 from codemode.runs.admission import Admission, Outer
 from codemode.runs.in_flight import Work
@@ -144,9 +144,10 @@ class SearchRuns:
         work = Work(_CALL_ID, spec.method, clock.wall_ms(), tool=tool_id, name=spec.name, args=spec.given)
         self._recorder.call_started(run, work)
         result = await spec.work()
-        data = result.json if isinstance(result, CallOk) else b""
+        data = b"" if isinstance(result, NeedsApproval) else result.json
+        meta = None if isinstance(result, NeedsApproval) else result.meta
         settlement = Settlement(_CALL_ID, data, isinstance(result, CallFailed))
-        self._recorder.call_finished(run, work, result.status, settlement)
+        self._recorder.call_finished(run, work, result.status, settlement, meta)
         return result
 
     async def run_program(

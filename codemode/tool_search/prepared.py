@@ -7,8 +7,12 @@ hooks, approvals, logs and audit never see `tool_call`.
 
 from __future__ import annotations
 
+import time
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
+from codemode import clock
 from codemode.config import SearchMode, ToolSearchConfig
 from codemode.contract.inputs import InputRefused
 from codemode.executor import CallFailed, Decision
@@ -67,18 +71,23 @@ class PreparedSearch:
 
         `arguments` may be an object or its JSON, as the host has it. Every outcome is an answer.
         """
+        began = time.perf_counter()
+        answer = await self._call(name, arguments, call_id, context)
+        return self._noted(answer, began)
+
+    async def _call(self, name: str, arguments: Any, call_id: str, context: CallContext | None) -> Answer:
         if self.decision.why == "code_mode":
-            return self._noted(await self._by_code_mode(name, arguments, call_id))
+            return await self._by_code_mode(name, arguments, call_id)
         try:
             call = SearchCall(self._deps, await self._live(context), name, call_id, context)
         except InputRefused as refused:  # a call id that no scope takes
             told = CallFailed("invalid_arguments", "InvalidArguments", str(refused))
-            return self._noted(answers.of_call(name, told, None, ()))
+            return answers.of_call(name, told, None, ())
         is_control = self.mode is not None and name in CONTROLS[self.mode]
         answer = await (call.control(arguments) if is_control else call.tool(arguments))
         while len(self._deps.asked) > _MAX_ASKED:
             del self._deps.asked[next(iter(self._deps.asked))]
-        return self._noted(answer)
+        return answer
 
     async def approve(self, approval_id: str) -> Answer | None:
         """Runs the call that waits for this approval and returns its answer. None if no call waits for it."""
@@ -103,7 +112,8 @@ class PreparedSearch:
             return None
         live = await self._live(asked.request.context)
         call = SearchCall(self._deps, live, asked.called, asked.request.call_id, None)
-        return self._noted(await call.resume(asked, decision))
+        began = time.perf_counter()
+        return self._noted(await call.resume(asked, decision), began)
 
     async def _live(self, context: CallContext | None = None) -> LiveTools:
         tools = (await self._deps.runs.resolve(self._deps.who, context)).tools
@@ -125,9 +135,9 @@ class PreparedSearch:
             return answers.of_call(name, CallFailed("unknown_tool", "UnknownTool", told), None, repairs)
         return answers.of_result(name, await tool.run(given, CallContext(call_id=call_id)), repairs)
 
-    def _noted(self, answer: Answer) -> Answer:
+    def _noted(self, answer: Answer, began: float) -> Answer:
         self._deps.meter.note(answer.repairs, answer.code)
-        return answer
+        return replace(answer, duration_ms=round(clock.ms_since(began), 3))
 
     def _run_of(self, name: str) -> ToolFunction:
         """The function of a control, for hosts that run the visible tools themselves."""

@@ -54,6 +54,8 @@ class CallContext:
     # A thread cannot be cancelled, so a sync tool that runs long should look at this now and then.
     abort: AbortSignal = field(default_factory=AbortSignal, repr=False, compare=False)
     on_update: Callable[[Any], None] | None = field(default=None, repr=False, compare=False)
+    # What the tool adds for the host: the ledger and envelopes have it, the program does not. At most 2 KiB.
+    meta: dict[str, Any] = field(default_factory=dict[str, Any], repr=False, compare=False)
 
     @property
     def aborted(self) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any
 
 from codemode.config import ConfigError
+from codemode.contract.error_codes import HealthStatus
 
 
 class ToolDefinitionError(ConfigError):
@@ -17,6 +19,10 @@ class ToolDefinitionError(ConfigError):
 class ToolError(Exception):
     """A tool raises this: the program gets this message and this data, and can go on.
 
+    `code` is the tool's own word for what happened, `suggestion` what the agent should do about it.
+    `recoverable`: the agent can do something that may succeed; `retryable`: the very same call may succeed
+    later; `status` is how the tool is. They do not depend on each other, and None leaves it to the engine.
+    `meta` is for the host: the ledger and the envelope have it, the program does not.
     Any other exception works too; the program gets its class name and message, and nothing else of it.
     """
 
@@ -26,12 +32,22 @@ class ToolError(Exception):
         *,
         name: str = "ToolError",
         data: Any = None,
-        code: Literal["tool_error", "mcp_error", "interrupted"] = "tool_error",
+        code: str = "tool_error",
+        recoverable: bool | None = None,
+        retryable: bool | None = None,
+        suggestion: str | None = None,
+        status: HealthStatus | None = None,
+        meta: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(message)
         self.name = name
         self.data = data
-        self.code: Literal["tool_error", "mcp_error", "interrupted"] = code
+        self.code = code
+        self.recoverable = recoverable
+        self.retryable = retryable
+        self.suggestion = suggestion
+        self.status: HealthStatus | None = status
+        self.meta = meta
 
 
 class InvalidArguments(Exception):

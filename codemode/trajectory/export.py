@@ -9,7 +9,7 @@ import msgspec
 from codemode_snapshots import RunScope
 from codemode_snapshots.label import value_given
 
-from codemode.contract.telemetry import CallEnd, CallRecord, CallStatus
+from codemode.contract.telemetry import CallEnd, CallError, CallRecord, CallStatus
 from codemode.trajectory.shapes import (
     VERSION,
     Approval,
@@ -72,7 +72,7 @@ def ledger(packed: Packed | None, late: Sequence[CallEnd], *, is_over: bool = Tr
 def _calls(packed: Packed, late: Sequence[CallEnd]) -> list[CallRecord]:
     """`late`: the ends of calls that ended while their run was suspended."""
     news = {end.id: end for end in late}
-    calls = [record_of(row) for row in packed.ledger]
+    calls = [record_of(row, packed.state.calls.get(row[0])) for row in packed.ledger]
     return [call.ended(news[call.id]) if call.id in news else call for call in calls]
 
 
@@ -122,8 +122,22 @@ def _nested(state: TraceState, call: CallRecord, mark: CallMark, has_ended: bool
         input=_input(state, call, mark),
         result=_content(state, f"r{call.id}", mark.result, call.bytes_out) if mark.result else None,
         error=mark.error,
+        failure=_failure(state, call),
         approval=_approval(state, state.approvals.get(int(call.id))),
     )
+
+
+def _failure(state: TraceState, call: CallRecord) -> CallError | None:
+    """Texts are there only where they were recorded as values, whatever a live ledger knows."""
+    if call.error is None:
+        return None
+    recorded = state.recorded.get(f"r{call.id}")
+    found: Any = None if recorded is None else msgspec.json.decode(recorded)
+    texts = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    suggestion, message = (
+        text if isinstance(text := texts.get(name), str) else None for name in ("suggestion", "message")
+    )
+    return msgspec.structs.replace(call.error, suggestion=suggestion, message=message)
 
 
 def _ended_at(state: TraceState, call: CallRecord, mark: CallMark, status: CallStatus) -> int | None:

@@ -15,7 +15,7 @@ import msgspec
 from codemode_runtime.language import Language
 from msgspec import Struct
 
-from codemode.contract.telemetry import CallMethod, CallStatus
+from codemode.contract.telemetry import CallError, CallMethod, CallStatus
 from codemode.trajectory.tree import draw_run, draw_session
 
 VERSION = 1
@@ -55,6 +55,7 @@ class NestedCall(_Part, frozen=True):
     input: Content | None = None
     result: Content | None = None
     error: str = ""  # the failure's code
+    failure: CallError | None = None  # with `message` and `suggestion` only if the host records values
     approval: Approval | None = None
 
 

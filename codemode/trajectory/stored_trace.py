@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from codemode.contract.telemetry import CallMethod, CallRecord, CallStatus
+from codemode.contract.error_codes import HealthStatus
+from codemode.contract.telemetry import CallError, CallMethod, CallRecord, CallStatus
 from codemode.trajectory.shapes import Redaction
+
+# Of an error: whether it is retryable, and what its tool said: recoverable, status.
+Failure = tuple[bool, bool | None, HealthStatus | None]
 
 
 class LegMark(Struct, array_like=True):
@@ -33,6 +37,7 @@ class CallMark(Struct, array_like=True):
     shape: int = -1
     result: str = ""
     error: str = ""
+    failure: Failure | None = None
 
 
 class ApprovalMark(Struct, array_like=True):
@@ -78,5 +83,8 @@ def row_of(call: CallRecord) -> Row:
     )  # fmt: skip
 
 
-def record_of(row: Row) -> CallRecord:
-    return CallRecord(str(row[0]), *row[1:])
+def record_of(row: Row, mark: CallMark | None) -> CallRecord:
+    if mark is None or mark.failure is None:
+        return CallRecord(str(row[0]), *row[1:])
+    retryable, recoverable, status = mark.failure
+    return CallRecord(str(row[0]), *row[1:], CallError(mark.error, retryable, recoverable, status))

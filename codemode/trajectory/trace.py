@@ -11,10 +11,9 @@ import zlib
 from collections.abc import Callable, Sequence
 
 import msgspec
-from msgspec import Struct
 
 from codemode.contract.results import Completed, Failed, Output, Waiting
-from codemode.contract.telemetry import CallRecord, utf8_bytes
+from codemode.contract.telemetry import CallError, CallRecord, utf8_bytes
 from codemode.trajectory.recording import Content, PartKind, Recording, shape_of, type_of
 from codemode.trajectory.stored_trace import ApprovalMark, CallMark, LegMark, Packed, TraceState, row_of
 
@@ -27,13 +26,7 @@ _WORTH_COMPRESSING = 1024
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Packed)
 _arguments = msgspec.json.Decoder(list[msgspec.Raw])
-
-
-class _Code(Struct):
-    code: str = ""
-
-
-_code = msgspec.json.Decoder(_Code)
+_MAX_CODE = 80
 
 
 class Trace:
@@ -136,19 +129,19 @@ class Trace:
         self._note(begin)
         return shape
 
-    def finish_call(self, call_id: int, tool: str, data: bytes, rejected: bool) -> str:
-        """Returns the code of a failure, as the program will see it."""
-        code, kind = (_code_of(data), "") if rejected else ("", type_of(data))
-        taken = None if rejected else self._take("result", tool, lambda: data)
+    def finish_call(self, call_id: int, tool: str, data: bytes, error: CallError | None) -> None:
+        """`data` is the result, or what the program is told of an error. Of that, texts are values too."""
+        kind, taken = "" if error else type_of(data), self._take("result", tool, lambda: data)
+        code = "" if error is None else error.code[:_MAX_CODE]
+        failure = None if error is None else (error.retryable, error.recoverable, error.status)
 
         def finish(state: TraceState) -> None:
             mark = state.calls.get(call_id)
             if mark is not None:
-                mark.result, mark.error = kind, code
+                mark.result, mark.error, mark.failure = kind, code, failure
                 _record(state, f"r{call_id}", taken)
 
         self._note(finish)
-        return code
 
     def ask(self, call_id: int, approval_id: str, at_ms: int) -> None:
         self._note(
@@ -284,13 +277,6 @@ def _first(args: bytes) -> bytes:
     except (msgspec.DecodeError, RecursionError):
         return b""
     return bytes(found[0]) if found else b""
-
-
-def _code_of(data: bytes) -> str:
-    try:
-        return _code.decode(data).code[:40]
-    except (msgspec.DecodeError, RecursionError):
-        return ""
 
 
 def _json(item: Output) -> bytes:

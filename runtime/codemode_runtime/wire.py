@@ -167,13 +167,14 @@ class Cause(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Failure(Struct, frozen=True, forbid_unknown_fields=True):
-    """`tool`: a tool failed or caused the error. `bytes` and `head` describe a value that is too large.
+    """`call` is the call that failed and caused the error, 0 if none did. `bytes` and `head` describe a value
+    that is too large.
 
     `causes` are the errors behind the thrown one: its cause, what an AggregateError holds, and so on.
     """
 
     kind: Literal["exception", "syntax", "unhandled", "deadlock", "value_too_large"]
-    tool: bool = False
+    call: Count = 0
     error: ThrownError | None = None
     causes: tuple[Cause, ...] = ()
     thrown: Raw = Raw()  # empty for undefined and for an error; a union with None would refuse every value

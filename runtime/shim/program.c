@@ -155,7 +155,7 @@ static enum cm_status fail_with(JSContext *ctx, const char *kind, JSValueConst t
     cm_bridge_close();
     cm_object record = cm_object_open(&result);
     cm_object_word(&record, "kind", kind);
-    cm_object_bool(&record, "tool", cm_tool_error_is(ctx, thrown));
+    cm_object_uint(&record, "call", cm_tool_error_call(ctx, thrown));
     if (cm_engine_is_error(thrown)) {
         put_error(ctx, &record, thrown);
     } else if (!JS_IsUndefined(thrown)) { /* JSON has no undefined: it is left out */

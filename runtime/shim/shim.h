@@ -234,7 +234,7 @@ JSValue cm_rejected(JSContext *ctx, JSValue v);
 int cm_tool_error_init(JSContext *ctx);
 /* makes an owned Error from the borrowed fields of a rejection; line 0: the place of the call is unknown */
 JSValue cm_tool_error_new(JSContext *ctx, JSValueConst info, uint32_t id, int line, int column);
-bool cm_tool_error_is(JSContext *ctx, JSValueConst v);
+uint32_t cm_tool_error_call(JSContext *ctx, JSValueConst v);
 
 /* ---- program.c: the life of one program ------------------------------------------------------- */
 

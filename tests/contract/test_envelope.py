@@ -37,7 +37,7 @@ def test_each_way_a_call_can_fail_has_an_envelope_with_a_suggestion(code: Failur
     assert list(answer.to_envelope()) == KEYS
     assert answer.to_envelope() == {
         "status": "unavailable" if code in FINAL_CALLS else "degraded",
-        "data": {},
+        "data": None,
         "error": {
             "code": code,
             "message": "why",
@@ -50,9 +50,11 @@ def test_each_way_a_call_can_fail_has_an_envelope_with_a_suggestion(code: Failur
             "repairs": ["flattened"],
             "tool": {"id": "mcp:acme:ship", "name": "ship", "source": "mcp"},
             "phase": "bridge",
+            "durationMs": 0,
         },
     }
-    assert answer.to_dict() == {"status": "failed", "error": "why", "code": code, "data": {"a": 1}}
+    again = {"retryable": True} if code in ("timeout", "interrupted") else {}
+    assert answer.to_dict() == {"status": "failed", "error": "why", "code": code, "data": {"a": 1}, **again}
 
 
 def test_the_codes_of_calls_are_those_that_the_executor_has() -> None:
@@ -99,7 +101,8 @@ async def test_whatever_a_model_calls_the_host_gets_the_same_shape() -> None:
     assert found["tool_call"]["meta"]["tool"]["name"] == "sink"
     assert found["pay"]["data"]["approval"]["summary"] == "Run pay(subject)"
     assert found["pay"]["meta"]["status"] == "waiting"
-    assert found["program"]["data"]["output"] == [{"type": "text", "text": "hi", "level": "log"}]
+    assert found["program"]["data"] is None
+    assert found["program"]["meta"]["output"] == [{"type": "text", "text": "hi", "level": "log"}]
     assert found["program"]["meta"]["phase"] == "guest"
 
 

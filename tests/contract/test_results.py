@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 
+from codemode.contract.envelope import to_envelope
 from codemode.contract.error_codes import ERROR_CODES, ERRORS, ErrorCode
 from codemode.contract.results import (
     CodeModeResult,
@@ -24,7 +25,6 @@ from codemode.contract.results import (
     Waiting,
     decode_result,
     failed,
-    to_envelope,
 )
 from codemode.contract.telemetry import CallRecord, LossyValue, SnapshotCost, Telemetry
 
@@ -167,14 +167,20 @@ def test_every_code_has_a_phase_and_a_suggestion(code: ErrorCode) -> None:
     assert facts.suggestion.endswith(".")
     assert to_envelope(result) == {
         "status": "degraded" if facts.recoverable else "unavailable",
-        "data": {"output": []},
+        "data": None,
         "error": {
             "code": code,
             "message": "why",
             "recoverable": facts.recoverable,
             "suggestion": facts.suggestion,
         },
-        "meta": {"status": "failed", "phase": facts.phase, "telemetry": {"calls": []}},
+        "meta": {
+            "status": "failed",
+            "phase": facts.phase,
+            "telemetry": {"calls": []},
+            "output": [],
+            "durationMs": 0,
+        },
     }
 
 
@@ -183,7 +189,7 @@ def test_the_envelope_of_a_good_result_is_healthy_and_holds_its_data() -> None:
         "status": "healthy",
         "data": {"value": 2, "output": [{"type": "text", "text": "hi"}]},
         "error": None,
-        "meta": {"status": "completed", "telemetry": {"calls": []}},
+        "meta": {"status": "completed", "telemetry": {"calls": []}, "durationMs": 0},
     }
     waiting = to_envelope(Waiting("run-1", "yield", (), (), NOTHING))
     assert waiting["status"] == "healthy"

@@ -18,6 +18,7 @@ from codemode.executor import (
     CallUpdate,
     Executor,
     Gates,
+    ToolWords,
 )
 from codemode.tools import CallContext, Tool, ToolError, tool
 from tests.harness.tool_samples import make, takes
@@ -169,7 +170,7 @@ async def test_a_failure_of_the_tool_is_a_result() -> None:
         raise ToolError("out of paper", data={"tray": 2})
 
     assert await call_one([fail], CallRequest("fail")) == CallFailed(
-        "tool_error", "ToolError", "out of paper", {"tray": 2}
+        "tool_error", "ToolError", "out of paper", {"tray": 2}, ToolWords()
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from codemode.executor import CallFailed
+from codemode.executor import CallFailed, ToolWords
 from codemode.executor.failures import clean_message, failure_of
 from codemode.tools import InvalidArguments, ToolError
 
@@ -23,9 +23,9 @@ def test_an_error_without_a_message_has_its_name() -> None:
 def test_a_tool_error_carries_data_and_code() -> None:
     error = ToolError("quota", name="QuotaError", data={"left": 0}, code="mcp_error")
 
-    assert failure_of(error) == CallFailed("mcp_error", "QuotaError", "quota", {"left": 0})
+    assert failure_of(error) == CallFailed("mcp_error", "QuotaError", "quota", {"left": 0}, ToolWords())
     assert failure_of(error).json == (
-        b'{"name":"QuotaError","message":"quota","code":"mcp_error","data":{"left":0}}'
+        b'{"name":"QuotaError","message":"quota","code":"mcp_error","retryable":false,"data":{"left":0}}'
     )
 
 

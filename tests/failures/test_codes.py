@@ -31,12 +31,12 @@ def explain(failure: wire.Failure, text: str = "") -> Explained:
 @pytest.mark.parametrize(
     ("failure", "code", "phase"),
     [
-        (b'{"kind":"exception","tool":false,"error":{"name":"TypeError"}}', "guest_error", "guest"),
-        (b'{"kind":"exception","tool":true,"error":{"name":"ToolError"}}', "nested_tool_failed", "bridge"),
-        (b'{"kind":"unhandled","tool":false,"error":{"message":"x"}}', "guest_error", "guest"),
-        (b'{"kind":"unhandled","tool":true,"error":{"message":"x"}}', "nested_tool_failed", "bridge"),
-        (b'{"kind":"syntax","tool":false,"error":{"name":"SyntaxError"}}', "invalid_input", "input"),
-        (b'{"kind":"deadlock","tool":false}', "guest_error", "guest"),
+        (b'{"kind":"exception","call":0,"error":{"name":"TypeError"}}', "guest_error", "guest"),
+        (b'{"kind":"exception","call":1,"error":{"name":"ToolError"}}', "nested_tool_failed", "bridge"),
+        (b'{"kind":"unhandled","call":0,"error":{"message":"x"}}', "guest_error", "guest"),
+        (b'{"kind":"unhandled","call":1,"error":{"message":"x"}}', "nested_tool_failed", "bridge"),
+        (b'{"kind":"syntax","call":0,"error":{"name":"SyntaxError"}}', "invalid_input", "input"),
+        (b'{"kind":"deadlock","call":0}', "guest_error", "guest"),
         (b'{"kind":"value_too_large","bytes":9000,"head":"[1"}', "output_limit_exceeded", "guest"),
     ],
 )
@@ -131,7 +131,7 @@ def test_the_errors_behind_an_error_are_told_once_each_and_a_few_at_most() -> No
         wire.Cause("A", "b"),
         same,
     )
-    failure = wire.Failure("exception", tool=True, error=error, causes=(*causes, wire.Cause("Last", "never")))
+    failure = wire.Failure("exception", call=1, error=error, causes=(*causes, wire.Cause("Last", "never")))
     assert explain(failure).text == (
         "AggregateError\n"
         "caused by ToolError: the disk is full\n"

@@ -33,7 +33,7 @@ from tests.harness.patience import PATIENCE_SECONDS
 ROGUE = "tests.fuzz.rogue_zygote"
 _CAP = 1 << 20
 _FAILURES = (
-    b'{"kind": "exception", "tool": true,'
+    b'{"kind": "exception", "call": 1,'
     b' "error": {"name": "TypeError", "message": "no", "code": "tool_error", "stack": "at program:1:2"}}',
     b'{"kind": "value_too_large", "bytes": 70000, "head": "x"}',
     b'{"kind": "unhandled", "thrown": 7}',

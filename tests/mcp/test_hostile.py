@@ -11,6 +11,7 @@ import pytest
 from codemode.executor import Decision
 from codemode.mcp.bridge import McpBridge
 from codemode.mcp.library import Library
+from codemode.mcp.requests import Unreachable
 from codemode.tools import CallContext, Tool
 from tests.harness.engine import engine, failure_of, value_of
 from tests.harness.grammar import problems
@@ -125,6 +126,17 @@ async def test_a_call_that_goes_wrong_says_so_and_the_next_one_works(tool: str, 
         first = value_of(await made.exec(catching(f"MCP.bad.{name}()")))
         other = value_of(await made.exec(catching("MCP.good.ok()")))
         assert (first, other, value_of(await made.exec(catching("MCP.bad.ok()")))) == (outcome, 2, 2)
+
+
+@pytest.mark.guarantee("nested-errors-say-whether-to-retry")
+async def test_a_lost_or_unreachable_server_is_worth_another_try_and_a_refusal_is_not() -> None:
+    program = """
+    const told = (p) => p.then(() => "ok", (e) => e.retryable);
+    return [await told(MCP.bad.die()), await told(MCP.bad.lie())];
+    """
+    async with engine((), mcp=servers(bad=hostile("calls"))) as made:
+        assert value_of(await made.exec(program)) == [True, False]
+    assert Unreachable("it ended").retryable
 
 
 async def test_a_result_over_the_limit_is_refused_by_its_size() -> None:

@@ -191,7 +191,7 @@ def test_a_getter_that_calls_a_tool_while_the_final_value_is_read_sends_nothing(
 
 def test_a_call_made_while_the_final_value_is_read_fails_the_run_if_nobody_handles_its_refusal() -> None:
     ran = run("return { get a() { return tools.call('t'); } }")
-    assert (ran.failure["kind"], ran.failure["tool"]) == ("unhandled", False)
+    assert (ran.failure["kind"], ran.failure["call"]) == ("unhandled", 0)
     assert ran.messages == []
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import msgspec
 from msgspec import Struct, field
 
 from codemode.config import ConfigError
+from codemode.contract.error_codes import HealthStatus
 from codemode.executor import ApprovalRequest, Decision
 from codemode.serve.json_rpc import messages as rpc
 from codemode.serve.json_rpc.messages import RpcError
@@ -39,6 +40,17 @@ class HostToolSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 class _Answer(Struct, frozen=True, forbid_unknown_fields=True):
     value: Any = None
+
+
+class _OwnError(Struct, frozen=True, forbid_unknown_fields=True):
+    name: str = "ToolError"
+    code: str = "tool_error"
+    data: Any = None
+    recoverable: bool | None = None
+    retryable: bool | None = None
+    suggestion: str | None = None
+    status: HealthStatus | None = None
+    meta: dict[str, Any] | None = None
 
 
 class _Verdict(Struct, frozen=True, forbid_unknown_fields=True):
@@ -87,11 +99,23 @@ def _runner(peer: Peer, name: str) -> ToolFunction:
         except HostRefused as refused:
             if refused.error.code == rpc.INVALID_PARAMS:
                 raise InvalidArguments(refused.error.message) from None
-            raise ToolError(refused.error.message, data=refused.error.data) from None
+            raise _own_error(refused.error) from None
         except RpcError as problem:
             raise ToolError(f"the host's answer to {name} must be {{value}}: {problem}") from None
 
     return run
+
+
+def _own_error(error: rpc.ErrorObject) -> ToolError:
+    """A host says of a failed tool what a tool in Python says with ToolError: as `toolError` in the data."""
+    data: Any = error.data
+    if not isinstance(data, dict) or "toolError" not in data:
+        return ToolError(error.message, data=cast("object", data))
+    try:
+        said = msgspec.convert(data["toolError"], _OwnError)
+    except msgspec.ValidationError as problem:
+        return ToolError(f"{error.message} (its toolError cannot be read: {problem})")
+    return ToolError(error.message, **msgspec.structs.asdict(said))
 
 
 async def ask_host(peer: Peer, request: ApprovalRequest) -> Decision | None:

@@ -141,3 +141,20 @@ async def test_a_host_that_sends_exec_right_behind_initialize_hears_that_it_star
             message = await host.read()
             told.append(message["params"]["type"] if message.get("method") == "event" else str(message["id"]))
     assert [word for word in told if word not in ("1", "2")] == ["started", "finished"]
+
+
+async def test_a_host_s_tool_fails_in_its_own_words() -> None:
+    said = {"code": "DISK_FULL", "recoverable": False, "suggestion": "Free space.", "status": "unavailable"}
+    fields = "[e.message, e.code, e.recoverable, e.suggestion, e.data]"
+    code = f"try {{ await tools.save({{}}) }} catch (e) {{ return {fields} }}"
+    unread = "no (its toolError cannot be read: Object contains unknown field `colour`)"
+    async with raw_host() as host:
+        await host.begin(tools=[described("save")])
+        for told, expected in (
+            ({"toolError": {**said, "data": 7}}, ["no", "DISK_FULL", False, "Free space.", 7]),
+            ({"left": 0}, ["no", "tool_error", None, None, {"left": 0}]),
+            ({"toolError": {"colour": 1}}, [unread, "tool_error", None, None, None]),
+        ):
+            asked = await host.ask("exec", {"input": {"code": code}})
+            await host.send(id=asked["id"], error={"code": 1, "message": "no", "data": told})
+            assert (await host.read())["result"]["value"] == expected
