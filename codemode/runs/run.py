@@ -78,9 +78,7 @@ class Run:
         self._expires_ms = 0
         self._seq = 0
         self._stop_reason: str | None = None
-        self._stop_keeps = False
-        self._is_listening = False
-        self._is_told = False
+        self._stop_keeps = self._is_listening = self._is_told = False
         self._context: CallContext | None = None
 
     @classmethod
