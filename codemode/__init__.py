@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from codemode.namespaces import Namespace, NamespaceContext, namespace_tool
     from codemode.policy import Policy
     from codemode.runs.event_hub import Subscription
+    from codemode.runs.run_details import RunDetails
     from codemode.runs.whole_run import OnWaiting as OnWaiting
     from codemode.surface import PayloadRefused, PreparedRun, check_payload, render_tools
     from codemode.surface import Provider as Provider
@@ -126,6 +127,7 @@ _NAMES = {
     "codemode.namespaces": "Namespace NamespaceContext namespace_tool",
     "codemode.policy": "Policy",
     "codemode.runs.event_hub": "Subscription",
+    "codemode.runs.run_details": "RunDetails",
     "codemode.surface": "PayloadRefused PreparedRun check_payload render_tools",
     "codemode.tool_search": "ToolSearch comparison_report",
     "codemode.tools": "CallContext InvalidArguments Tool ToolDefinitionError ToolError ToolHints tool",
@@ -192,6 +194,7 @@ __all__ = [
     "PreparedRun",
     "RequireApproval",
     "Rewrite",
+    "RunDetails",
     "RunFailed",
     "RunFinished",
     "RunInfo",

@@ -140,6 +140,7 @@ class BlockingEngine:
     abort_session = _front(Engine.abort_session)
     expire = _front(Engine.expire, needs_start=True)
     runs = _front(Engine.runs)
+    run_info = _front(Engine.run_info)
     trajectory = _front(Engine.trajectory)
     session_trajectory = _front(Engine.session_trajectory)
 

@@ -52,6 +52,7 @@ from codemode.runs.recorder import Recorder
 from codemode.runs.resume import Resumer
 from codemode.runs.run import Run
 from codemode.runs.run_control import RunControl
+from codemode.runs.run_details import RunLookout
 from codemode.runs.stored_runs import StoredRuns, store_limits
 from codemode.runs.trajectory_archive import TrajectoryArchive
 from codemode.runs.waits import Waits
@@ -125,6 +126,7 @@ class Engine(RunControl):
         self._runs = KnownRuns(self._services, self._admission)
         self._kept = KeptResults(self.config.snapshot_ttl_seconds)
         self._waits = Waits(self._runs, Resumer(self._services, adopter), self._recorder, self._kept)
+        self._lookout = RunLookout(self._runs, self._stored, archive, self._kept)
         self._approvals = Approvals(self._runs, adopter, self._services)
         self._loop_watch = LoopWatch(self._recorder.loop_was_late)
         self._doctor = Doctor(self._supervisor, self._stored, self._mcp, self._loop_watch)

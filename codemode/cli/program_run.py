@@ -44,7 +44,8 @@ def run_program(options: argparse.Namespace, work: Work, run_id: str = "") -> in
                     prints=not options.json,
                     is_kept=options.store is not None,
                 )
-                result = await work(driver)
+                with explained():
+                    result = await work(driver)
                 code = report(result, screen, options)
                 await _save_trace(engine, driver.run_id, scope, options.trace)
                 return code

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 
 import msgspec
-from codemode_snapshots import NO_VALUE, Recorded, RunScope
+from codemode_snapshots import NO_VALUE, Recorded, RunScope, StoreFull, StoreUnavailable
 
 from codemode.contract.inputs import InputRefused, read_scope, read_wait
 from codemode.contract.results import Failed
@@ -34,7 +34,10 @@ class Approvals:
     async def decide(
         self, run_id: str, approval_id: str, decision: Decision, caller: tuple[str, str, str]
     ) -> bool:
-        """False if no call of this caller (agent, session, agent run) asks for this approval now."""
+        """False if no call of this caller (agent, session, agent run) asks for this approval now.
+
+        Raises StoreUnavailable; the call is then undecided, as it was.
+        """
         try:
             scope, known_id = read_scope(*caller, NO_VALUE), read_wait(run_id)
         except InputRefused:
@@ -63,9 +66,11 @@ class Approvals:
             return False
         if isinstance(run, Failed):
             return False
-        if run.adoption is not None and await self._adopter.adopt(run) is not None:
+        if run.adoption is not None and (refused := await self._adopter.adopt(run)) is not None:
             if run.caller_task is None:
                 self._runs.drop(run)
+            if refused.code == "internal_error":
+                raise StoreUnavailable(refused.error)
             return False
         work = run.in_flight.asking(approval_id)
         return False if work is None else await self._carry_out(run, work, decision)
@@ -82,6 +87,8 @@ class Approvals:
             try:
                 recorded = Recorded(run.next_seq(), "decision", str(work.id), payload)
                 is_recorded = await self._stored.record(run.id, recorded)
+            except StoreFull as error:
+                raise StoreUnavailable(f"the decision could not be recorded: {error}") from error
             finally:
                 if not is_recorded:
                     work.ask(approval)  # it is undecided again

@@ -7,7 +7,7 @@ module only holds, counts, awaits and stops it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Literal
 
@@ -15,7 +15,7 @@ import msgspec
 from codemode_runtime.shapes import Settlement
 
 from codemode import clock
-from codemode.contract.results import PendingApproval, PendingCall
+from codemode.contract.results import PendingApproval, PendingCall, WaitReason
 from codemode.executor import ApprovalRequest, Calling, join
 from codemode.tools import Tool
 
@@ -99,17 +99,7 @@ class InFlight:
         return next((work for work in self.pending.values() if work.is_asking(approval_id)), None)
 
     def describe(self) -> tuple[PendingCall, ...]:
-        return tuple(
-            PendingCall(
-                str(work.id),
-                "call" if work.method == "mcp" else work.method,
-                int(clock.elapsed_ms(work.since_ms)),
-                work.tool or None,
-                PendingApproval(work.approval.id, work.approval.summary) if work.approval else None,
-                work.reason or None,
-            )
-            for work in self.pending.values()
-        )
+        return describe_work(self.pending.values())
 
     # ---- how it changes ------------------------------------------------------------------------------------
 
@@ -203,3 +193,25 @@ class InFlight:
         self.tasks.clear()
         self.calls.clear()
         self.pending.clear()
+
+
+def describe_work(works: Iterable[Work]) -> tuple[PendingCall, ...]:
+    return tuple(
+        PendingCall(
+            str(work.id),
+            "call" if work.method == "mcp" else work.method,
+            int(clock.elapsed_ms(work.since_ms)),
+            work.tool or None,
+            PendingApproval(work.approval.id, work.approval.summary) if work.approval else None,
+            work.reason or None,
+        )
+        for work in works
+    )
+
+
+def wait_reason(works: Iterable[Work]) -> WaitReason:
+    """Why a suspended run with this work waits."""
+    methods = {"approval" if work.approval is not None else work.method for work in works}
+    if "approval" in methods:
+        return "approval"
+    return "yield" if "yield" in methods else "pending_tools"

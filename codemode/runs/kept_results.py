@@ -56,6 +56,12 @@ class KeptResults:
             self.drop(run_id)
         return None if kept.until_ms <= clock.wall_ms() else kept.result
 
+    def look(self, run_id: str, caller: RunScope) -> CodeModeResult | None:
+        """The same without taking it."""
+        kept = self._by_id.get(run_id)
+        is_known = kept is not None and same_caller(kept.scope, caller)
+        return kept.result if kept is not None and is_known and kept.until_ms > clock.wall_ms() else None
+
     def drop(self, run_id: str) -> None:
         kept = self._by_id.pop(run_id, None)
         if kept is not None:

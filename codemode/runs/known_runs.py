@@ -61,7 +61,10 @@ class KnownRuns:
 
     async def find(self, run_id: str, caller: RunScope, own: tuple[Tool, ...] = ()) -> Run | Failed:
         """The suspended run, for a wait. Raises InputRefused if it is not the caller's, or is busy."""
-        run = await self.look_up(run_id, caller, own)
+        try:
+            run = await self.look_up(run_id, caller, own)
+        except StoreUnavailable as error:
+            return failed("internal_error", f"The store cannot be read: {error}")
         if isinstance(run, Run) and (run.caller_task is not None or run.state is not RunState.WAITING):
             raise busy_run()
         return run
@@ -69,15 +72,13 @@ class KnownRuns:
     async def look_up(self, run_id: str, caller: RunScope, own: tuple[Tool, ...] = ()) -> Run | Failed:
         """The run, here or in the store. For a caller outside its scope it does not exist.
 
-        `own` are the run's own tools, for a run that another process left: a snapshot holds no tools.
+        `own` are the run's own tools, for a run that another process left: a snapshot holds no tools. Raises
+        InputRefused and StoreUnavailable.
         """
         known = self._known(run_id, caller)
         if known is not None:
             return known
-        try:
-            found = await self._stored.find(run_id)
-        except StoreUnavailable as error:
-            return failed("internal_error", f"The store cannot be read: {error}")
+        found = await self._stored.find(run_id)
         if found is None or not same_caller(
             found.scope if isinstance(found, Tombstone) else found.label.scope, caller
         ):

@@ -1,7 +1,8 @@
 """What a caller does with runs beside exec and wait: decide on calls, abort, list, look in. Engine is one.
 
 Each method takes the caller's names one by one or as a `Scope`, and treats a run of another scope as one that
-does not exist.
+does not exist. Where the store cannot be read or written they raise StoreUnavailable, and the same call may
+be made again.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from codemode.runs.engine_report import list_runs
 from codemode.runs.event_hub import Subscription
 from codemode.runs.known_runs import KnownRuns
 from codemode.runs.recorder import Recorder
+from codemode.runs.run_details import RunDetails, RunLookout
 from codemode.runs.stored_runs import StoredRuns
 from codemode.trajectory import SessionTrajectory, Trajectory
 
@@ -28,6 +30,7 @@ class RunControl:
     _approvals: Approvals
     _stored: StoredRuns
     _recorder: Recorder
+    _lookout: RunLookout
     _is_open: bool
 
     async def approve(
@@ -40,7 +43,10 @@ class RunControl:
         agent_run: str = _AGENT_RUN,
         scope: Scope | None = None,
     ) -> bool:
-        """Lets the call go on; its result comes with `wait`. False if nothing asks for this approval."""
+        """Lets the call go on; its result comes with `wait`. False if nothing asks for this approval.
+
+        Raises StoreUnavailable; the call is then undecided, as it was.
+        """
         who = scope_of(scope, agent, session, agent_run)
         return await self._decide(run_id, approval_id, Decision(True), who)
 
@@ -55,7 +61,10 @@ class RunControl:
         agent_run: str = _AGENT_RUN,
         scope: Scope | None = None,
     ) -> bool:
-        """Rejects the call with code `denied`. False if nothing asks for this approval."""
+        """Rejects the call with code `denied`. False if nothing asks for this approval.
+
+        Raises StoreUnavailable; the call is then undecided, as it was.
+        """
         who = scope_of(scope, agent, session, agent_run)
         return await self._decide(run_id, approval_id, Decision(False, reason), who)
 
@@ -72,14 +81,20 @@ class RunControl:
         agent_run: str = _AGENT_RUN,
         scope: Scope | None = None,
     ) -> bool:
-        """Ends a run, running or suspended: its exec or wait answers `aborted`. False if there is none."""
+        """Ends a run, running or suspended: its exec or wait answers `aborted`. False if there is none.
+
+        Raises StoreUnavailable for a run that is only in the store; one that is here ends in any case.
+        """
         asked = _asked(run_id, scope, agent, session, agent_run)
         return asked is not None and await self._runs.abort_one(*asked)
 
     async def abort_session(
         self, session: str = _SESSION, *, agent: str = _AGENT, scope: Scope | None = None
     ) -> int:
-        """Ends every run of the agent in the session, whatever its agent run; answers how many there were."""
+        """Ends every run of the agent in the session, whatever its agent run; answers how many there were.
+
+        Raises StoreUnavailable, as `abort` does.
+        """
         owner = _owner("abort_session", scope, agent, session)
         return 0 if owner is None else await self._runs.abort_session(owner.session, owner.agent)
 
@@ -88,10 +103,28 @@ class RunControl:
         return await self._runs.expire() if self._is_open else 0
 
     async def runs(self, session: str | None = None, *, scope: Scope | None = None) -> list[RunInfo]:
-        """The suspended runs, oldest first: all, those of one session, or those that a scope may wait for."""
+        """The suspended runs, oldest first: all, those of one session, or those that a scope may wait for.
+
+        Raises StoreUnavailable.
+        """
         if scope is not None:
             scope = scope_of(scope, session=_SESSION if session is None else session)
         return await list_runs(self._stored, self._runs.get, session, scope)
+
+    async def run_info(
+        self,
+        run_id: str,
+        *,
+        session: str = _SESSION,
+        agent: str = _AGENT,
+        agent_run: str = _AGENT_RUN,
+        scope: Scope | None = None,
+    ) -> RunDetails | None:
+        """One run as it is now, without waiting for it: running, suspended here or in the store, or ended and
+        kept. None outside its scope. Changes nothing. Raises StoreUnavailable.
+        """
+        asked = _asked(run_id, scope, agent, session, agent_run)
+        return None if asked is None else await self._lookout.look(*asked)
 
     def events(self, run_id: str | None = None) -> Subscription:
         """What happens from now on, in one run or in all."""
@@ -106,14 +139,17 @@ class RunControl:
         agent_run: str = _AGENT_RUN,
         scope: Scope | None = None,
     ) -> Trajectory | None:
-        """What happened in a run that runs, is suspended or ended lately; None outside its scope."""
+        """What happened in a run that runs, is suspended or ended lately; None outside its scope.
+
+        Raises StoreUnavailable for a run that is not known here.
+        """
         asked = _asked(run_id, scope, agent, session, agent_run)
         return None if asked is None else await self._recorder.archive.of_run(self._runs, *asked)
 
     async def session_trajectory(
         self, session: str = _SESSION, *, agent: str = _AGENT, scope: Scope | None = None
     ) -> SessionTrajectory | None:
-        """The same for all runs of an agent in a session that are still known."""
+        """The same for all runs of an agent in a session that are still known. Raises StoreUnavailable."""
         owner = _owner("session_trajectory", scope, agent, session)
         return None if owner is None else await self._recorder.archive.of_session(self._runs, owner)
 

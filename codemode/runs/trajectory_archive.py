@@ -128,6 +128,12 @@ class TrajectoryArchive:
         kept = self._get(run_id)
         return () if kept is None else ledger(kept.trace.look(()), kept.late)
 
+    def started_ms(self, run_id: str) -> int | None:
+        self._note_ends()
+        kept = self._get(run_id)
+        packed = None if kept is None else kept.trace.look(())
+        return None if packed is None else packed.state.started_ms
+
     async def of_session(self, runs: RunFinder, owner: RunScope) -> SessionTrajectory:
         """All runs of the agent in this session, of every agent run."""
         self._note_ends()

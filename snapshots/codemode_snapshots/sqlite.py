@@ -13,12 +13,12 @@ from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 from typing import Any
 
-from codemode_snapshots.errors import NotHeld
+from codemode_snapshots.errors import NotHeld, StoreUnavailable
 from codemode_snapshots.journal import Recorded
 from codemode_snapshots.label import is_text
 from codemode_snapshots.owner import NOBODY, Owner
 from codemode_snapshots.retention import is_expired, live_until, plan_endings, plan_tombstones, require_room
-from codemode_snapshots.sqlite_file import open_database, transaction, translated
+from codemode_snapshots.sqlite_file import identity_of, open_database, transaction, translated
 from codemode_snapshots.sqlite_rows import (
     SELECT_RUNS,
     SELECT_STONES,
@@ -49,9 +49,10 @@ class SqliteStore:
     """SnapshotStore in a file."""
 
     def __init__(self, path: str | os.PathLike[str], limits: StoreLimits | None = None) -> None:
-        self._path = Path(path)
+        self._path = Path(path).absolute()  # the process may go to another folder
         self._limits = limits or StoreLimits()
         self._connection = open_database(self._path)
+        self._file = identity_of(self._path)
 
     def save(self, snapshot: Snapshot, owner: Owner, *, claim: Claim | None = None) -> None:
         with self._writing():
@@ -94,7 +95,7 @@ class SqliteStore:
             return Claimed(Claim(run_id, owner, number), Snapshot(meta.label, envelope), settlements)
 
     def peek(self, run_id: str) -> Snapshot | None:
-        with translated(self._path):
+        with self._using():
             meta = self._find(run_id)
             if not isinstance(meta, RunMeta):
                 return None
@@ -120,7 +121,7 @@ class SqliteStore:
             return self._do("DELETE FROM runs WHERE run_id = ?", run_id).rowcount > 0
 
     def lookup(self, run_id: str) -> RunMeta | Tombstone | None:
-        with translated(self._path):
+        with self._using():
             return self._find(run_id)
 
     def list_runs(self, *, agent: str | None = None, session: str | None = None) -> list[RunMeta]:
@@ -130,11 +131,11 @@ class SqliteStore:
             SELECT_RUNS + " WHERE agent = coalesce(?, agent) AND session = coalesce(?, session)"
             " ORDER BY created_at_ms, run_id"
         )
-        with translated(self._path):
+        with self._using():
             return [decode_run(self._path, row) for row in self._do(query, agent, session)]
 
     def ids_of(self, owner: Owner) -> set[str]:
-        with translated(self._path):
+        with self._using():
             rows = self._do("SELECT run_id FROM runs WHERE saved_by = ?", owner.encode())
             return {run_id for (run_id,) in rows}
 
@@ -147,7 +148,7 @@ class SqliteStore:
             )
 
     def totals(self) -> Totals:
-        with translated(self._path):
+        with self._using():
             return self._totals()
 
     def record_settlement(self, run_id: str, settlement: Recorded) -> bool:
@@ -181,13 +182,13 @@ class SqliteStore:
             )
             runs = [decode_run(self._path, row) for row in rows]
             ended = self._end(plan_endings(runs, self._limits, now_ms), now_ms)
-        with translated(self._path):
+        with self._using():
             self._give_space_back()
         return ended
 
     def recover(self, now_ms: int, is_alive: Callable[[Owner], bool]) -> list[Tombstone]:
         # Asked outside the transaction: a dead owner never lives again, so the answer stays true inside it.
-        with translated(self._path):
+        with self._using():
             rows = self._do(SELECT_RUNS + " WHERE claimed_by IS NOT NULL ORDER BY id").fetchall()
         claimed = [decode_run(self._path, row) for row in rows]
         dead = {owner for owner in {run.claimed_by for run in claimed} if owner and not is_alive(owner)}
@@ -291,7 +292,17 @@ class SqliteStore:
 
     @contextlib.contextmanager
     def _writing(self, *, durable: bool = False) -> Generator[None]:
-        with translated(self._path), transaction(self._connection, durable=durable):
+        with self._using(), transaction(self._connection, durable=durable):
+            yield
+
+    @contextlib.contextmanager
+    def _using(self) -> Generator[None]:
+        """SQLite goes on in a file that was deleted, as if nothing were lost; looking costs a microsecond."""
+        if identity_of(self._path) != self._file:
+            raise StoreUnavailable(
+                f"{self._path} was deleted or replaced while it was open: put it back, or start again"
+            )
+        with translated(self._path):
             yield
 
     def _do(self, statement: str, *values: str | int | bytes | None) -> sqlite3.Cursor:

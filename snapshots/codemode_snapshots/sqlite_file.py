@@ -96,6 +96,15 @@ def open_database(path: Path) -> sqlite3.Connection:
         return connection
 
 
+def identity_of(path: Path) -> tuple[int, int] | None:
+    """Which file the name leads to now; None if there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection, *, durable: bool = False) -> Generator[None]:
     """All or nothing, one writer at a time in all processes; `durable` makes it survive a power loss too."""

@@ -79,8 +79,12 @@ def test_a_run_is_listed_shown_and_aborted(cli: Cli) -> None:
     shown = cli("runs", "show", run_id, "--store", "runs.sqlite")
     assert "pending, asks" in shown.out
     assert "\nasks for approval: openclaw:core:pay {" in shown.out
-    calls = cli("runs", "show", run_id, "--store", "runs.sqlite", "--json").json["calls"]
-    assert [call["name"] for call in calls[0]["calls"]] == ["pay"]
+    assert re.match(
+        r"waiting \(approval\) · started .* ago · expires in .* · calls: 1 pending · no eng", shown.out
+    )
+    as_json = cli("runs", "show", run_id, "--store", "runs.sqlite", "--json").json
+    assert [call["name"] for call in as_json["calls"][0]["calls"]] == ["pay"]
+    assert (as_json["run"]["status"], as_json["run"]["place"]) == ("waiting", "store")
     aborted = cli("runs", "abort", run_id, "--store", "runs.sqlite")
     assert (aborted.code, aborted.err) == (0, f"{run_id} is aborted\n")
     gone = cli("wait", run_id, "--store", "runs.sqlite", "--session", "other\x1b[31m", "--json")

@@ -94,6 +94,35 @@ async def test_a_program_that_ends_while_its_store_fails_still_gives_its_value(
         assert await other.runs() == []
 
 
+async def test_what_needs_a_store_that_is_gone_raises_and_decides_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "runs.sqlite"
+    async with engine([pay], store=file) as made:
+        asked = waiting(await made.exec("return await tools.pay({ amount: 5 })"), "approval")
+        left = asked.run_id
+        (call,) = asked.pending_tool_calls
+        assert call.approval is not None
+    async with engine([pay], store=file) as made:
+        file.rename(tmp_path / "away")
+        for step in (
+            made.approve(left, call.approval.id),
+            made.deny(left, call.approval.id),
+            made.abort(left),
+            made.runs(),
+            made.run_info(left),
+            made.trajectory(left),
+            made.abort_session("default"),
+            made.session_trajectory("default"),
+        ):
+            with pytest.raises(StoreUnavailable, match="deleted or replaced"):
+                await step
+        failure_of(await made.wait(left), "internal_error")
+        failure_of(await made.exec("await yield_control()"), "internal_error")
+        assert (await made.probe()).status == "degraded"
+        (tmp_path / "away").rename(file)
+        assert await made.approve(left, call.approval.id)
+        assert value_of(await made.wait(left)) == "paid 5"
+
+
 @FAULTS
 async def test_an_approval_that_cannot_be_recorded_can_be_given_again(tmp_path: Path, fault: Fault) -> None:
     async with engine([pay], store=tmp_path / "runs.sqlite") as made:

@@ -253,3 +253,36 @@ def _outcome(copy: Path, number: int) -> str:
         return "same" if opened.delta == bytes([number]) * 3000 else "wrong"
     finally:
         store.close()
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_that_was_deleted_or_replaced_while_open_is_noticed(file: Path, replaced: bool) -> None:
+    store = SqliteStore(file)
+    store.save(sealed(), OURS)
+    file.rename(file.with_name("away"))
+    if replaced:
+        SqliteStore(file).close()
+    steps: list[Callable[[], object]] = [
+        lambda: store.save(snapshot("run-2"), OURS),
+        lambda: store.lookup("run-1"),
+        lambda: store.claim("run-1", OURS, now_ms=NOW),
+        lambda: store.record_settlement("run-1", Recorded(1, "call", "c-1", b"{}")),
+        store.list_runs,
+        store.totals,
+    ]
+    for step in steps:
+        with pytest.raises(StoreUnavailable, match="was deleted or replaced while it was open"):
+            step()
+    if not replaced:
+        file.with_name("away").rename(file)  # put back, it is as it was
+        assert store.totals().snapshots == 1
+    store.close()
+
+
+def test_a_process_may_go_to_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = SqliteStore("runs.sqlite")
+    monkeypatch.chdir("/")
+    store.save(sealed(), OURS)
+    assert store.totals().snapshots == 1
+    store.close()

@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from codemode.cli.run_driver import Driver
     from codemode.contract.results import CodeModeResult
     from codemode.engine import Engine
+    from codemode.runs.run_details import RunDetails
 
 DESCRIPTION = """\
-Lists the runs that wait in a store; shows one, with its trajectory and what it asks for;
-aborts one. `approve` and `deny` answer what a run asks for and then go on with it, as
-`codemode wait` does: the call is made by this command, so it needs the run's tools. Without
-an id they answer the only question there is."""
+Lists the runs that wait in a store; shows one as it is now, without waiting for it: its
+state, its trajectory and what it asks for; aborts one. `approve` and `deny` answer what a
+run asks for and then go on with it, as `codemode wait` does: the call is made by this
+command, so it needs the run's tools. Without an id they answer the only question there is."""
 EXAMPLES = """\
   codemode runs --store runs.sqlite
   codemode runs show RUN --store runs.sqlite
@@ -51,25 +52,26 @@ def run(options: argparse.Namespace) -> int:
         )
     match options.action:
         case "show":
-            return _look(options, _show, workers=True)
+            return _look(options, _show)
         case "abort":
             return _look(options, _abort)
         case _:
             return _decide(options)
 
 
-def _look(options: argparse.Namespace, action: Any, *, workers: bool = False) -> int:
-    """Opens an engine that runs nothing. `workers`: reading a snapshot needs the workers' build id."""
-    from codemode.cli.engine_session import on_stderr, open_engine
+def _look(options: argparse.Namespace, action: Any) -> int:
+    """Opens an engine that runs nothing."""
+    from codemode.cli.engine_session import explained, on_stderr, open_engine
     from codemode.cli.terminal.interrupt import Interrupt, run_until_stopped
     from codemode.cli.terminal.screen import Screen
 
     screen = Screen(quiet=options.quiet)
-    arguments = {"config": workers, "store": options.store, "settings": {"warmWorkers": 1}}
+    arguments = {"config": False, "store": options.store, "settings": {"warmWorkers": 1}}
 
     async def main(_: Interrupt) -> int:
         async with open_engine(arguments, screen) as engine:
-            return await action(engine, screen, options)
+            with explained():
+                return await action(engine, screen, options)
 
     with on_stderr(screen):
         return run_until_stopped(main, screen)
@@ -108,18 +110,39 @@ async def _show(engine: Engine, screen: Any, options: argparse.Namespace) -> int
     from codemode.cli.terminal.reporting import command_for, print_json
 
     scope = await find_scope(engine, options, options.run)
+    info = await engine.run_info(options.run, scope=scope)
     trajectory = await engine.trajectory(options.run, scope=scope)
-    if trajectory is None:
+    if info is None or trajectory is None:
         raise _unknown(options)
     if options.json:
-        print_json(trajectory.to_json().decode(), screen)
+        print_json(_json({**trajectory.to_dict(), "run": info.to_dict()}), screen)
         return ExitCode.DONE
+    screen.print(_facts(info))
     screen.print(trajectory.tree(screen.width))
     for asked in await open_approvals(engine, options.run, scope):
         screen.print(f"asks for approval: {asked}")
         words = ["runs", "approve", options.run, asked.approval_id]
         screen.print(f"  {command_for(words, options)}")
     return ExitCode.DONE
+
+
+def _facts(info: RunDetails) -> str:
+    """What can be said of the run now, in one line."""
+    now = clock.wall_ms()
+    places = {"here": "", "store": "no engine has it", "elsewhere": "another engine has it"}
+    parts = [
+        f"{info.status} ({info.reason})" if info.reason else info.status,
+        info.code or "",
+        f"started {_span(info.age_ms)} ago" if info.age_ms is not None else "",
+        f"expires in {_span(info.expires_at_ms - now)}" if info.expires_at_ms is not None else "",
+        f"{info.bytes} bytes" if info.bytes else "",
+        "calls: " + ", ".join(f"{count} {status}" for status, count in info.calls.items())
+        if info.calls
+        else "",
+        f"{info.settled} came since" if info.settled else "",
+        places[info.place],
+    ]
+    return " · ".join(part for part in parts if part)
 
 
 async def _abort(engine: Engine, screen: Any, options: argparse.Namespace) -> int:

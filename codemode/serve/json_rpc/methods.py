@@ -97,6 +97,10 @@ class Abort(_Scoped, frozen=True, kw_only=True):
     run_id: str
 
 
+class RunInfoParams(Abort, frozen=True, kw_only=True):
+    pass
+
+
 class AbortSession(_Params, frozen=True, kw_only=True):
     session: str
     agent: str = "main"
@@ -147,6 +151,7 @@ class Methods:
             "health": self._health,
             "stats": self._stats,
             "runs": self._runs,
+            "runInfo": self._run_info,
             "shutdown": self._shutdown,
         }
 
@@ -252,6 +257,10 @@ class Methods:
 
     async def _runs(self, given: Raw) -> Any:
         return {"runs": await self._engine.runs(self._read(given, Runs).session)}
+
+    async def _run_info(self, given: Raw) -> Any:
+        params = self._read(given, RunInfoParams)
+        return {"run": await self._engine.run_info(params.run_id, scope=params.scope)}
 
     async def _shutdown(self, given: Raw) -> Any:
         rpc.read_params(given, _Params)

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from codemode_snapshots import StoreUnavailable
 from msgspec import Raw, Struct
 
 from codemode.serve.json_rpc import messages as rpc
@@ -125,6 +126,8 @@ class Peer:
             line = rpc.encode_result(request.id, await handler(request.params))
         except RpcError as error:
             line = rpc.encode_error(request.id, error)
+        except StoreUnavailable as error:
+            line = rpc.encode_error(request.id, RpcError(rpc.STORE_UNAVAILABLE, f"the store: {error}"))
         except asyncio.CancelledError:  # only `cancel` and `close` cancel, and both want an answer
             line = rpc.encode_error(request.id, RpcError(rpc.CANCELLED, "the request was cancelled"))
         except Exception:

@@ -158,3 +158,24 @@ async def test_a_host_s_tool_fails_in_its_own_words() -> None:
             asked = await host.ask("exec", {"input": {"code": code}})
             await host.send(id=asked["id"], error={"code": 1, "message": "no", "data": told})
             assert (await host.read())["result"]["value"] == expected
+
+
+async def test_a_host_can_look_at_a_run_without_waiting_and_sees_no_run_of_another_scope() -> None:
+    tools = [described("pay", hints={"requiresApproval": True})]
+    async with raw_host() as host:
+        await host.begin(tools=tools)
+        code = "return await tools.pay({ amount: 5 })"
+        run_id = (await host.ask("exec", {"input": {"code": code}, "session": "s"}))["result"]["runId"]
+        run = (await host.ask("runInfo", {"runId": run_id, "session": "s"}))["result"]["run"]
+        assert (run["status"], run["reason"], run["calls"]) == ("waiting", "approval", {"pending": 1})
+        assert [asked["arguments"] for asked in run["approvals"]] == [{"amount": 5}]
+        assert (await host.ask("runInfo", {"runId": run_id}))["result"] == {"run": None}
+
+
+async def test_a_store_that_cannot_be_read_is_an_error_with_a_code_of_its_own(tmp_path: Path) -> None:
+    async with raw_host("--store", str(tmp_path / "runs.sqlite")) as host:
+        await host.begin()
+        (tmp_path / "runs.sqlite").unlink()
+        for method, params in (("runs", {}), ("runInfo", {"runId": "r"}), ("abort", {"runId": "r"})):
+            error = (await host.ask(method, params))["error"]
+            assert (error["code"], "was deleted or replaced" in error["message"]) == (-32003, True)
