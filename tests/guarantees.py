@@ -77,6 +77,7 @@ GUARANTEES: dict[str, str] = {
     "payload-guard-fails-closed": "A payload with anything but exec and wait, or in an unknown shape, fails.",
     "prompt-is-ours": "No text of a server or a client is in exec's description or a directory.",
     "prompt-is-byte-stable": "Equal tools give the same description byte for byte, within its budget.",
+    "prompt-says-what-may-be-called": "The prompt names what the model may call, as it sees it, and no more.",
     "large-catalogs-work": "Ten thousand tools are found and called while the event loop goes on.",
     # Tool Search, the envelope and health
     "tool-search-is-off-by-default": "Without a word in the configuration tools are shown as they are.",

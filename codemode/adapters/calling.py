@@ -61,6 +61,11 @@ class ModelTools:
         return self.prepared.visible
 
     @property
+    def prompt(self) -> str:
+        """What the model may call, one line each: for the system prompt, beside the schemas."""
+        return self.prepared.prompt
+
+    @property
     def active(self) -> bool:
         """Whether this is code mode: exec and wait, and nothing else."""
         return self.prepared.active

@@ -15,6 +15,7 @@ from codemode.executor import Executor
 from codemode.policy import Policy, Resolution, situation_of
 from codemode.surface.controls import exec_tool, wait_tool
 from codemode.surface.description import NamespaceText, describe_exec
+from codemode.surface.prompt import PROMPT_CHARS, prompt_of_programs, prompt_of_tools
 from codemode.surface.quick_index import DEFAULT_BUDGET
 from codemode.tools import CallContext, Tool, ToolFunction, as_tools
 
@@ -30,10 +31,19 @@ class PreparedRun(Struct, frozen=True):
     catalog: Catalog | None
     warnings: tuple[str, ...] = ()
     executor: Executor | None = None
+    namespaces: tuple[NamespaceText, ...] = ()
 
     @property
     def exec_description(self) -> str:
         return self.visible[0].description if self.active else ""
+
+    @property
+    def prompt(self) -> str:
+        """What the model may call, one line each, for the system prompt: at most 4,000 characters, the same
+        bytes for the same tools, nothing that a server or a client wrote. Made anew each time."""
+        if self.catalog is None:
+            return prompt_of_tools(self.visible, PROMPT_CHARS)
+        return prompt_of_programs(self.catalog, self.namespaces, PROMPT_CHARS)
 
 
 def prepare_run(
@@ -92,13 +102,14 @@ def surface_of(
     catalog = Catalog(resolved.tools)
     if not len(catalog):
         return PreparedRun(False, (), None, resolved.warnings)
+    spaces = tuple(namespaces(catalog))
     description = describe_exec(
         catalog,
         languages=config.languages,
         max_pending_calls=config.max_pending_tool_calls,
-        namespaces=namespaces(catalog),
+        namespaces=spaces,
         index_budget=index_budget,
     )
     control = exec_tool(description, config.languages, *([exec_run] if exec_run else []))
     waiting = wait_tool(*([wait_run] if wait_run else []))
-    return PreparedRun(True, (control, waiting), catalog, resolved.warnings)
+    return PreparedRun(True, (control, waiting), catalog, resolved.warnings, namespaces=spaces)

@@ -201,6 +201,7 @@ class Methods:
         return {
             "active": prepared.active,
             "tools": render_tools(prepared.visible, params.format),
+            "prompt": prepared.prompt,
             "warnings": prepared.warnings,
         }
 
