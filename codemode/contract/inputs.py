@@ -69,7 +69,7 @@ def _program(fields: Mapping[Any, Any]) -> str:
     texts = {value for _, value in given if value.strip()}
     if not texts:
         _refuse("exec needs a program in `code`: JavaScript or TypeScript, for example `return 1 + 1`.")
-    if len(texts) > 1 or (len(given) == 2 and given[0][1] != given[1][1]):
+    if len(texts) > 1:
         _refuse(
             "`code` and `command` are two names for one program: send one of them, or the same text in both."
         )

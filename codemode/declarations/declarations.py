@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
-from codemode.declarations.schema_types import SchemaTypes
-from codemode.declarations.type_words import comment, one_line, quoted
+from codemode.declarations.schema_types import MAX_PROPERTIES, SchemaTypes, told_of
+from codemode.declarations.type_words import MAX_KEY, comment, doc_comment, key, one_line, quoted
 from codemode.tools import Tool
 
 _MAX_TOOL = 12 << 10
@@ -104,7 +104,7 @@ def declare_tool(identifier: str, tool: Tool, taken: set[str] | None = None) -> 
     """
     prefix = identifier[:1].upper() + identifier[1:]
     taken = set(_SHARED) if taken is None else taken
-    takes = _typed(tool.parameters, prefix, taken)
+    takes, params = _typed(tool.parameters, prefix, taken, has_top_notes=False), _params(tool.parameters)
     gives = TypeText("McpToolResult")
     if tool.returns is not None:
         gives = _typed(tool.returns, f"{prefix}Result", taken)
@@ -119,7 +119,7 @@ def declare_tool(identifier: str, tool: Tool, taken: set[str] | None = None) -> 
         (_ANY_INPUT, _ANY_RESULT, "types"),
     ):
         told = one_line(tool.description, 200) + f" ({cut} too long: see $api)" if cut else tool.description
-        note = comment(one_line(told, _MAX_DESCRIPTION), "  ")
+        note = doc_comment([one_line(told, _MAX_DESCRIPTION), *(params if given is takes else ())], "  ")
         signature = f"(input{mark}: {given.text}): Promise<{result.text}>"
         declared = f"{given.aliases}{result.aliases}{note}  function {identifier}{signature};\n"
         if len(declared) <= _MAX_TOOL:
@@ -127,8 +127,28 @@ def declare_tool(identifier: str, tool: Tool, taken: set[str] | None = None) -> 
     return declared
 
 
-def _typed(schema: dict[str, Any], prefix: str, taken: set[str]) -> TypeText:
-    types = SchemaTypes(schema, prefix, taken)
+def _params(schema: dict[str, Any]) -> list[str]:
+    """A line for each parameter that the schema says something about; required ones first."""
+    properties, required = schema.get("properties"), schema.get("required")
+    if not isinstance(properties, dict):
+        return []
+    named = cast("dict[str, Any]", properties)
+    needed = set(cast("list[Any]", required)) if _is_texts(required) else set[Any]()
+    names = sorted(list(named)[:MAX_PROPERTIES], key=lambda name: name not in needed)
+    told = [(name, told_of(named[name])) for name in names if len(name) <= MAX_KEY]
+    return [f"@param input{_member(name)} - {text}" for name, text in told if text]
+
+
+def _is_texts(found: object) -> bool:
+    return isinstance(found, list) and all(isinstance(one, str) for one in cast("list[Any]", found))
+
+
+def _member(name: str) -> str:
+    return f".{name}" if key(name) == name else f"[{quoted(name)}]"
+
+
+def _typed(schema: dict[str, Any], prefix: str, taken: set[str], *, has_top_notes: bool = True) -> TypeText:
+    types = SchemaTypes(schema, prefix, taken, has_top_notes=has_top_notes)
     text = types.of(schema, "  ")
     return TypeText(text, "".join(f"  type {name} = {body};\n" for name, body in types.aliases.items()))
 

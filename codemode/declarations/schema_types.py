@@ -15,7 +15,7 @@ from codemode.declarations.type_words import MAX_KEY, comment, key, literal, one
 _MAX_NODES = 600
 _MAX_DEPTH = 16
 _MAX_VALUES = 100
-_MAX_PROPERTIES = 200
+MAX_PROPERTIES = 200
 _MAX_NOTE = 300
 _MAX_PATTERNS = 10
 _MAX_INDEX = 60
@@ -46,8 +46,12 @@ class Member(NamedTuple):
 class SchemaTypes:
     """Writes the types of one schema document. References become aliases, which it collects."""
 
-    def __init__(self, root: Schema, prefix: str, taken: set[str] | None = None) -> None:
-        """An alias is `prefix` and a part of its own; `taken` are the aliases of earlier documents."""
+    def __init__(
+        self, root: Schema, prefix: str, taken: set[str] | None = None, *, has_top_notes: bool = True
+    ) -> None:
+        """An alias is `prefix` and a part of its own; `taken` are the aliases of earlier documents. Without
+        `has_top_notes` the root's own properties have no comments: the caller tells them elsewhere."""
+        self._has_top_notes = has_top_notes
         self._aliases = Aliases(root, prefix, set() if taken is None else taken)
         self._nodes = 0
 
@@ -104,12 +108,15 @@ class SchemaTypes:
     def _object(self, node: Schema, indent: str, depth: int) -> str:
         properties = _named(node.get("properties"))
         required = {name for name in _listed(node.get("required")) if isinstance(name, str)}
-        shown = {
-            name: properties[name] for name in list(properties)[:_MAX_PROPERTIES] if len(name) <= MAX_KEY
-        }
+        shown = {name: properties[name] for name in list(properties)[:MAX_PROPERTIES] if len(name) <= MAX_KEY}
         inner = indent + "  "
         members = [
-            Member(name, self._inner(shown[name], inner, depth), name in required, _note(shown[name], inner))
+            Member(
+                name,
+                self._inner(shown[name], inner, depth),
+                name in required,
+                self._note(shown[name], inner, depth),
+            )
             for name in sorted(shown, key=lambda name: name not in required)
         ]
         # Required without a description: the server asks for it all the same.
@@ -127,6 +134,9 @@ class SchemaTypes:
         # An alias may not lead to itself through Record, which is an alias too.
         is_deferred = self._aliases.mentions > mentioned
         return f"{{ [key: string]: {others} }}" if is_deferred else f"Record<string, {others or 'unknown'}>"
+
+    def _note(self, schema: object, indent: str, depth: int) -> str:
+        return "" if depth == 0 and not self._has_top_notes else comment(told_of(schema), indent)
 
     def _others(self, node: Schema, indent: str, depth: int, *, cut: bool) -> str:
         """The type of unnamed members: empty if the schema says nothing about them."""
@@ -199,14 +209,14 @@ def _index(members: list[Member], others: str) -> str:
     return found if len(found) <= _MAX_INDEX and "\n" not in found else "unknown"
 
 
-def _note(schema: object, indent: str) -> str:
-    """Writes the doc comment of a property: its description and its default."""
+def told_of(schema: object) -> str:
+    """What a schema says of its property for a doc comment: the description and the default."""
     node = cast("Schema", schema) if isinstance(schema, dict) else {}
     told = node.get("description")
     words = [one_line(told, _MAX_NOTE)] if isinstance(told, str) else []
     if "default" in node:
         words.append(f"@default {one_line(literal(node['default']), 80)}")
-    return comment(" ".join(words), indent)
+    return " ".join(words)
 
 
 def _enumeration(values: list[Any]) -> str:

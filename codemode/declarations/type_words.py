@@ -97,8 +97,16 @@ def one_line(text: str, longest: int) -> str:
 
 def comment(text: str, indent: str) -> str:
     """Writes a doc comment on a line of its own. Nothing in the text can end it; no text gives no comment."""
-    defused = text.replace("*/", "*\\/")
-    return f"{indent}/** {defused} */\n" if text else ""
+    return doc_comment([text], indent)
+
+
+def doc_comment(lines: list[str], indent: str) -> str:
+    """Writes a doc comment of these lines, without the empty ones."""
+    defused = [line.replace("*/", "*\\/") for line in lines if line]
+    if len(defused) < 2:
+        return f"{indent}/** {defused[0]} */\n" if defused else ""
+    inside = "".join(f"{indent} * {line}\n" for line in defused)
+    return f"{indent}/**\n{inside}{indent} */\n"
 
 
 def _escaped(letter: str) -> str:

@@ -62,6 +62,10 @@ class RequireApproval(Struct, frozen=True):
     summary: str = ""
 
 
+# Gets the arguments before and after a rewrite; makes those that mean the same agree.
+Agree = Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
+
+
 class Verdict(Struct, frozen=True):
     """What all hooks together say. `arguments` are those of the last rewrite."""
 
@@ -90,7 +94,7 @@ class HookChain:
         self.rules = bool(self._before)  # a hook wants to be asked before a call
         self.looks_on = bool(self._after)  # a hook wants to hear of calls that are over
 
-    async def before(self, event: BeforeToolCall) -> Verdict:
+    async def before(self, event: BeforeToolCall, agree: Agree | None = None) -> Verdict:
         """Asks before a call. Raises only what ends the task in which it is called."""
         verdict = Verdict(event.arguments)
         task = asyncio.current_task()
@@ -108,7 +112,8 @@ class HookChain:
                 case None:
                     pass
                 case Rewrite():
-                    verdict = replace(verdict, arguments=answer.arguments, rewritten=True)
+                    new = answer.arguments if agree is None else agree(verdict.arguments, answer.arguments)
+                    verdict = replace(verdict, arguments=new, rewritten=True)
                 case Block():
                     return replace(verdict, blocked=answer.reason)
                 case RequireApproval():

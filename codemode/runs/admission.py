@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from codemode.catalog import Catalog
 from codemode.config import CodeModeConfig
-from codemode.contract.inputs import ExecInput, InputRefused, read_exec
+from codemode.contract.inputs import ExecInput, InputRefused
 from codemode.contract.results import CodeModeResult
-from codemode.executor import (
-    AfterToolCall,
-    Approve,
-    BeforeToolCall,
-    CallFailed,
-    CallOk,
-    Executor,
-    Gates,
-    HookChain,
-)
+from codemode.executor import Approve, CallFailed, Executor, Gates, HookChain
 from codemode.mcp.bridge import McpBridge
 from codemode.policy import Policy, Resolution, situation_of
 from codemode.runs.environment import Environment
+from codemode.runs.program_rules import EXEC, Outer, ask_rules, tell_rules
 from codemode.runs.recorder import Recorder
 from codemode.runs.run import Run
 from codemode.tools import CallContext, Tool
@@ -32,16 +23,6 @@ if TYPE_CHECKING:  # the first registration loads them
     from codemode.surface import NamespaceText
 
 _MAX_ENVIRONMENTS = 64
-
-
-class Outer(NamedTuple):
-    """The tool that the model called to run a program; `kind` tells it from a shell of that name."""
-
-    tool: str
-    kind: str
-
-
-EXEC = Outer("exec", "code_mode_exec")
 
 
 class Admission:
@@ -188,44 +169,18 @@ class Admission:
     async def ask_hooks(
         self, run: Run, program: ExecInput, outer: Outer = EXEC, config: CodeModeConfig | None = None
     ) -> ExecInput:
-        """Asks the host's rules about exec itself; its kind tells it from a shell of that name.
+        """Asks the host's rules about exec itself.
 
         Raises InputRefused if a rule blocks it or wants an approval, which no one can give at this point.
         """
         if not self._hooks.rules:
             return program
-        arguments = {"code": program.program, "language": program.language}
-        verdict = await self._hooks.before(
-            BeforeToolCall(outer.tool, "", arguments, run.call_context(), outer.kind, program.language)
-        )
-        if verdict.blocked is not None:
-            raise InputRefused("aborted", f"A rule of the host blocked this program: {verdict.blocked}")
-        if verdict.approval is not None:
-            raise InputRefused(
-                "aborted", f"A rule of the host wants an approval for {outer.tool}, which nobody can give."
-            )
-        if not verdict.rewritten:
-            return program
-        return read_exec(verdict.arguments, None, config or self._config)
+        return await ask_rules(self._hooks, run, program, outer, config or self._config)
 
     async def tell_hooks(
         self, run: Run, program: ExecInput, result: CodeModeResult, outer: Outer = EXEC
     ) -> CodeModeResult:
         """Tells hooks that look on how exec ended; they cannot change the result."""
         if self._hooks.looks_on:
-            arguments = {"code": program.program, "language": program.language}
-            answered = CallOk(result.to_json().encode())
-            ms = (time.perf_counter() - run.began) * 1000
-            await self._hooks.after(
-                AfterToolCall(
-                    outer.tool,
-                    "",
-                    arguments,
-                    run.call_context(),
-                    answered,
-                    ms,
-                    outer.kind,
-                    program.language,
-                )
-            )
+            await tell_rules(self._hooks, run, program, result, outer)
         return result

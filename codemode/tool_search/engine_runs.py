@@ -22,12 +22,13 @@ from codemode.contract.results import CodeModeResult, Completed, failed
 from codemode.contract.telemetry import CallMethod
 from codemode.executor import CallFailed, CallOk, CallResult, NeedsApproval
 from codemode.policy import Resolution
-from codemode.runs.admission import Admission, Outer
+from codemode.runs.admission import Admission
 from codemode.runs.in_flight import Work
 from codemode.runs.known_runs import KnownRuns
 from codemode.runs.leg import Leg, Services
 from codemode.runs.opening import Start
 from codemode.runs.phases import NO_CONTEXT, Origin, RunState
+from codemode.runs.program_rules import Outer
 from codemode.runs.run import Run
 from codemode.tool_search.catalog import SearchCatalog
 from codemode.tool_search.programs import ONE_SHOT, bridge_work, program_config, program_environment

@@ -103,13 +103,12 @@ def test_required_parameters_come_first_with_notes_and_defaults() -> None:
         "required": ["query"],
     }
     assert declared(parameters, description="Finds\nthings. */") == (
-        "  /** Finds things. *\\/ */\n"
-        "  function doIt(input: {\n"
-        "    /** What to find. *\\/ evil */\n"
-        "    query: string;\n"
-        "    /** At most. @default 10 */\n"
-        "    limit?: number;\n"
-        "  }): Promise<McpToolResult>;\n"
+        "  /**\n"
+        "   * Finds things. *\\/\n"
+        "   * @param input.query - What to find. *\\/ evil\n"
+        "   * @param input.limit - At most. @default 10\n"
+        "   */\n"
+        "  function doIt(input: { query: string; limit?: number }): Promise<McpToolResult>;\n"
     )
 
 

@@ -135,13 +135,18 @@ async def test_a_rule_tells_exec_from_a_shell_of_that_name() -> None:
         assert value_of(await made.exec(program)) == {"command": "ls"}
         assert value_of(await made.exec({"command": "return 1 as number", "language": "typescript"})) == 1
     assert seen == [
-        ("exec", "code_mode_exec", "javascript", {"code": program, "language": "javascript"}),
+        (
+            "exec",
+            "code_mode_exec",
+            "javascript",
+            {"code": program, "command": program, "language": "javascript"},
+        ),
         ("exec", "tool", None, {"command": "ls"}),
         (
             "exec",
             "code_mode_exec",
             "typescript",
-            {"code": "return 1 as number", "language": "typescript"},
+            {**dict.fromkeys(("code", "command"), "return 1 as number"), "language": "typescript"},
         ),
     ]
 
@@ -153,6 +158,41 @@ async def test_a_program_is_rewritten_by_a_hook_before_it_runs() -> None:
 
     async with engine(hooks=Rule(rewrite, "code_mode_exec")) as made:
         assert value_of(await made.exec("return 'secret'")) == "public"
+
+
+@pytest.mark.guarantee("exec-is-told-from-a-shell")
+@pytest.mark.parametrize("sent", ["code", "command"])
+@pytest.mark.parametrize("changed", [("code",), ("command",), ("code", "command")])
+async def test_rules_see_code_and_command_alike_whichever_the_model_or_a_rule_before_used(
+    sent: str, changed: tuple[str, ...]
+) -> None:
+    seen: list[dict[str, Any]] = []
+
+    def note(event: BeforeToolCall) -> None:
+        seen.append(event.arguments)
+
+    def rewrite(event: BeforeToolCall) -> Rewrite:
+        return Rewrite({**event.arguments, **dict.fromkeys(changed, "return 2")})
+
+    first, second, last = (Rule(rule, "code_mode_exec") for rule in (note, rewrite, note))
+    rules = [first, second, last]
+    async with engine(hooks=rules) as made:
+        assert value_of(await made.exec({sent: "return 1"})) == 2
+    seen.append(first.after[0].arguments)
+    texts = [(arguments["code"], arguments["command"]) for arguments in seen]
+    assert texts == [("return 1",) * 2, ("return 2",) * 2, ("return 2",) * 2]
+
+
+async def test_a_rule_that_gives_two_programs_or_none_gives_no_program() -> None:
+    two, none = {"code": "return 2", "command": "return 3"}, {"language": "javascript"}
+    blank = {"code": ""}
+    for given, told in ((two, "two names for one program"), (none, "needs a program"), (blank, "needs")):
+
+        def rewrite(_: BeforeToolCall, given: dict[str, Any] = given) -> Rewrite:
+            return Rewrite(given)
+
+        async with engine(hooks=Rule(rewrite, "code_mode_exec")) as made:
+            assert told in failure_of(await made.exec("return 1"), "invalid_input").error
 
 
 @pytest.mark.guarantee("hooks-fail-closed")

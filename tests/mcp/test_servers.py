@@ -129,9 +129,9 @@ async def test_declarations_are_read_without_a_call() -> None:
     assert has_point
     assert required == ["a"]
     assert header == (
-        "  /** Adds two numbers. */\n  function add(input: {\n    a: number;\n"
-        "    /** The other one. *\\/ return 1 @default 1 */\n    b?: number;\n"
-        "  }): Promise<{ result: number }>;\n"
+        "  /**\n   * Adds two numbers.\n"
+        "   * @param input.b - The other one. *\\/ return 1 @default 1\n   */\n"
+        "  function add(input: { a: number; b?: number }): Promise<{ result: number }>;\n"
     )
     assert all_servers == [{"name": "fast", "server": "fast", "tools": 10, "file": "mcp/fast.d.ts"}]
     assert bad == ["TypeError"] * 4
