@@ -153,8 +153,7 @@ class BlockingEngine:
         return self.probe() if probe else self.thread.look(lambda: Health(self.engine.health()))
 
     def probe(self) -> Health:
-        """The status after trying each part: a program in a worker, a snapshot in the store, each MCP
-        server."""
+        """The status after trying each part: a program in a worker, a snapshot, each MCP server."""
         return Health(self.thread.do(self.engine.probe()))
 
     def events(self, run_id: str | None = None) -> BlockingEvents:

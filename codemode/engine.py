@@ -224,8 +224,7 @@ class Engine(RunControl):
         model: str | None = None,
         context: CallContext | None = None,
     ) -> PreparedRun:
-        """What the model sees in one run of its agent: exec and wait, bound to this engine and this scope;
-        with code mode off, the tools as they are."""
+        """What the model sees in one run: exec and wait, in this scope; with code mode off, the tools."""
         caller = scope_of(scope, agent, session, agent_run)
         own, allowed = tuple(as_tools(tools)), read_allow(allow)
         if disable_tools or allowed == ():
@@ -388,15 +387,13 @@ class Engine(RunControl):
 
     def stats(self) -> EngineStats:
         """Counts since the start, and the state now."""
-        return stats_of(
-            self._runs.all(), self._recorder.tally, self._supervisor.stats(), self._loop_watch.stats()
-        )
+        workers, loop = self._supervisor.stats(), self._loop_watch.stats()
+        return stats_of(self._runs.all(), self._recorder.tally, workers, loop)
 
     def health(self) -> Health:
         """The last known status: healthy, degraded or unavailable, and why. Runs no probe."""
         return self._doctor.look(lambda: (self._is_open, self._start_failure))
 
     async def probe(self) -> Health:
-        """The status after trying each part: a program in a worker, a snapshot in the store, each MCP
-        server."""
+        """The status after trying each part: a program in a worker, a snapshot, each MCP server."""
         return await self.health()

@@ -16,7 +16,7 @@ from codemode.surface.listing import Entry, fitting_lines, one_line, untrusted_c
 from codemode.tools import Tool
 
 PROMPT_CHARS = 4_000  # about 1,000 tokens
-_LONGEST = 160  # characters about one tool
+_MAX_ABOUT = 160  # characters about one tool
 _MAX_OWNER = 80
 
 _CONTROLS = """\
@@ -54,7 +54,7 @@ def _bounded(head: str, entries: Sequence[Entry], others: list[str], budget: int
     left = budget - len("\n".join((head, most, *others)))
     while left < 0 and others:  # hosts with hundreds of servers
         left += len(others.pop()) + 1
-    lines = fitting_lines(entries, left, _LONGEST)
+    lines = fitting_lines(entries, left, _MAX_ABOUT)
     count = [f"{len(lines)} of {len(entries)} are listed; {where}."] if len(lines) < len(entries) else []
     return "\n".join((head, *lines, *others, *count))
 
