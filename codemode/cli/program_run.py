@@ -29,7 +29,7 @@ def run_program(options: argparse.Namespace, work: Work, run_id: str = "") -> in
         with explained():
             arguments = engine_arguments(options)
         questions = TerminalQuestions(screen)
-        arguments |= {"approve": questions.note, "redact": not options.values}
+        arguments |= {"redact": not options.values}
         arguments["settings"] = {"warmWorkers": 1, **arguments["settings"]}  # one run needs one worker
 
         async def main(stop: Interrupt) -> int:

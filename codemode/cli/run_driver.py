@@ -7,20 +7,21 @@ the output.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 import msgspec
 
-from codemode.cli.terminal.approvals import OpenApproval, open_approvals
+from codemode.cli.terminal.approvals import open_approvals
 from codemode.cli.terminal.interrupt import Interrupt
 from codemode.cli.terminal.leg_watch import LegWatch, call_ids
 from codemode.cli.terminal.live_tree import LiveTree
 from codemode.cli.terminal.questions import TerminalQuestions
-from codemode.cli.terminal.screen import Screen, escaped
-from codemode.contract.results import CodeModeResult, Output, PendingCall, Waiting
+from codemode.cli.terminal.screen import Screen
+from codemode.contract.results import CodeModeResult, Output, Waiting
 from codemode.contract.scope import Scope
 from codemode.engine import Engine
+from codemode.executor import ApprovalRequest
 
 _LOOK_SECONDS = 1.0  # how often to look whether another process ended a waiting run
 _WITHOUT_EVENTS = ("timer", "yield")
@@ -107,7 +108,8 @@ class Driver:
         pending = result.pending_tool_calls
         asking = [call for call in pending if call.approval is not None]
         if asking and self._questions.can_ask:
-            if not await self._while_staying(self._answer(result.run_id, asking)):
+            asked = await open_approvals(self.engine, result.run_id, self.scope)
+            if not await self._while_staying(self._decide(result.run_id, asked)):
                 return False
         elif len(asking) == len(pending):
             return not asking
@@ -115,24 +117,14 @@ class Driver:
             return True
         return await self._while_staying(self._news(result, watch))
 
-    async def _answer(self, run_id: str, asking: list[PendingCall]) -> bool:
-        """Shows the recorded arguments too: another process may have started the call."""
-        recorded = {one.call_id: one.content for one in await open_approvals(self.engine, run_id, self.scope)}
-        asked: list[OpenApproval] = []
-        for call in asking:
-            assert call.approval is not None
-            known, tool = recorded.get(call.id, ""), escaped(call.tool or "")
-            asked.append(OpenApproval(call.id, call.approval.id, tool, known, call.approval.summary))
-        return await self._decide(run_id, asked)
-
-    async def _decide(self, run_id: str, asked: list[OpenApproval]) -> bool:
+    async def _decide(self, run_id: str, asked: Sequence[ApprovalRequest]) -> bool:
         """False if one approval was not answered."""
         for one in asked:
             answer = await self._questions.ask(one)
             if answer is None:
                 return False
             decide = self.engine.approve if answer else self.engine.deny
-            await decide(run_id, one.approval_id, scope=self.scope)
+            await decide(run_id, one.id, scope=self.scope)
         return True
 
     async def _news(self, result: Waiting, watch: LegWatch) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from codemode.contract.shown_json import shown_names
 from codemode.executor.calls import ApprovalRequest, Decision
 from codemode.executor.host_code import ends_the_task
 from codemode.tools import CallContext, Tool
@@ -36,10 +37,9 @@ class Ask(Protocol):
 def request_approval(
     tool: Tool, arguments: dict[str, Any], context: CallContext, why: str
 ) -> ApprovalRequest:
-    names = ", ".join(arguments)
     return ApprovalRequest(
         id=approval_id(context.run_id, context.call_id, tool.id, arguments),
-        summary=why or f"Run {tool.name}({names[:200]})",
+        summary=why or f"Run {tool.name}({shown_names(arguments, len(arguments))})",
         tool_id=tool.id,
         tool=tool.name,
         arguments=arguments,

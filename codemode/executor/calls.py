@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct, field
 
 from codemode.contract.error_codes import HealthStatus
+from codemode.contract.shown_json import shown_arguments
 from codemode.contract.telemetry import CallStatus
 from codemode.tools import CallContext
 
@@ -124,6 +125,11 @@ class ApprovalRequest(Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         return msgspec.to_builtins(self)
+
+    def lines(self) -> list[str]:
+        """The arguments for a person: one line for each, whatever a program wrote into it, and each shortened
+        by itself."""
+        return shown_arguments(self.arguments)
 
 
 class Decision(Struct, frozen=True):

@@ -63,7 +63,9 @@ def test_of_several_questions_one_has_to_be_named(cli: Cli) -> None:
     run_id = left(cli, both)
     asked = cli("runs", "approve", run_id, "--tools", TOOLS, "--store", "runs.sqlite")
     assert asked.code == 2
-    first, second = re.findall(r"^  (apr_\w+)  openclaw:core:pay ", asked.err, re.MULTILINE)
+    first, second = re.findall(
+        r"^  (apr_\w+)  openclaw:core:pay\n    Run pay\(amount\)\n      amount: \d$", asked.err, re.MULTILINE
+    )
     waits = cli("runs", "approve", run_id, first, "--tools", TOOLS, "--store", "runs.sqlite")
     assert waits.code == 3
     done = cli("runs", "approve", run_id, second, "--tools", TOOLS, "--store", "runs.sqlite")
@@ -78,7 +80,10 @@ def test_a_run_is_listed_shown_and_aborted(cli: Cli) -> None:
     assert "main/other\\x1b[31m" in listed.out
     shown = cli("runs", "show", run_id, "--store", "runs.sqlite")
     assert "pending, asks" in shown.out
-    assert "\nasks for approval: openclaw:core:pay {" in shown.out
+    assert (
+        "\nasks for approval: openclaw:core:pay\n  Run pay(amount)\n    amount: 5\n  codemode runs"
+        in shown.out
+    )
     assert re.match(
         r"waiting \(approval\) · started .* ago · expires in .* · calls: 1 pending · no eng", shown.out
     )

@@ -66,7 +66,7 @@ def test_approvals_are_asked_for_with_what_would_be_done(answer: str, said: str)
     program = "try { return await tools.pay({ amount: 5 }) } catch (e) { return e.code }"
     with terminal("run", "-e", program, "--tools", TOOLS, "--quiet") as shown:
         shown.wait_for(r"openclaw:core:pay asks for approval\n")
-        shown.wait_for(r'\{"amount":5\}\n')
+        shown.wait_for(r"  Run pay\(amount\)\n    amount: 5\n")
         shown.wait_for(r"approve\? \[y/n\] ")
         shown.type("what\n")
         shown.wait_for(r"approve\? \[y/n\] ")
@@ -75,12 +75,12 @@ def test_approvals_are_asked_for_with_what_would_be_done(answer: str, said: str)
         assert shown.end() == 0
 
 
-def test_a_question_left_by_another_command_is_asked_with_what_was_recorded(tmp_path: Path) -> None:
+def test_a_question_left_by_another_command_is_asked_with_its_arguments(tmp_path: Path) -> None:
     options = ("--tools", TOOLS, "--store", tmp_path / "runs.sqlite")
-    left = as_process("run", "-e", "return await tools.pay({ amount: 5 })", *options, "--values", "--json")
+    left = as_process("run", "-e", "return await tools.pay({ amount: 5 })", *options, "--json")
     # asked before it waits: else the question would come after the sixty seconds of a leg, which is too late
     with terminal("wait", left.json["runId"], *options, "--quiet", "--timeout", "60") as shown:
-        shown.wait_for(r'"value":\{"amount":5\}.*\n')
+        shown.wait_for(r"  Run pay\(amount\)\n    amount: 5\n")
         shown.wait_for(r"approve\? \[y/n\] ")
         shown.type("y\n")
         shown.wait_for('"paid 5"')

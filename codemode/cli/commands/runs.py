@@ -106,8 +106,9 @@ async def _list(engine: Engine, screen: Any, options: argparse.Namespace) -> int
 
 async def _show(engine: Engine, screen: Any, options: argparse.Namespace) -> int:
     from codemode.cli.program_run import find_scope
-    from codemode.cli.terminal.approvals import open_approvals
+    from codemode.cli.terminal.approvals import lines_of
     from codemode.cli.terminal.reporting import command_for, print_json
+    from codemode.trajectory.escape import plain
 
     scope = await find_scope(engine, options, options.run)
     info = await engine.run_info(options.run, scope=scope)
@@ -119,9 +120,11 @@ async def _show(engine: Engine, screen: Any, options: argparse.Namespace) -> int
         return ExitCode.DONE
     screen.print(_facts(info))
     screen.print(trajectory.tree(screen.width))
-    for asked in await open_approvals(engine, options.run, scope):
-        screen.print(f"asks for approval: {asked}")
-        words = ["runs", "approve", options.run, asked.approval_id]
+    for asked in info.approvals:
+        screen.print(f"asks for approval: {plain(asked.tool_id)}")
+        for line in lines_of(asked):
+            screen.print(line)
+        words = ["runs", "approve", options.run, asked.id]
         screen.print(f"  {command_for(words, options)}")
     return ExitCode.DONE
 
@@ -177,7 +180,8 @@ def _decide(options: argparse.Namespace) -> int:
 
 
 async def _only_approval(driver: Driver, options: argparse.Namespace) -> str:
-    from codemode.cli.terminal.approvals import open_approvals
+    from codemode.cli.terminal.approvals import lines_of, open_approvals
+    from codemode.trajectory.escape import plain
 
     asked = await open_approvals(driver.engine, options.run, driver.scope)
     if not asked:
@@ -185,9 +189,13 @@ async def _only_approval(driver: Driver, options: argparse.Namespace) -> str:
             f"{options.run}: there is no such run, or it asks for no approval", ExitCode.FAILED
         )
     if len(asked) > 1:
-        listed = "".join(f"\n  {one.approval_id}  {one}" for one in asked)
+        listed = "".join(
+            "\n".join((f"\n  {one.id}  {plain(one.tool_id)}", *(f"  {line}" for line in lines_of(one))))
+            for one in asked
+        )
         raise CommandError(f"{options.run} asks for several approvals; name one of them:{listed}")
-    return asked[0].approval_id
+    (only,) = asked
+    return only.id
 
 
 def _unknown(options: argparse.Namespace) -> CommandError:

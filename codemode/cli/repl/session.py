@@ -43,7 +43,7 @@ def run_repl(options: argparse.Namespace) -> int:
     questions = TerminalQuestions(screen)
     with on_stderr(screen):
         with explained():
-            arguments = engine_arguments(options) | {"approve": questions.note}
+            arguments = engine_arguments(options)
         with EngineThread(arguments, screen) as thread:
             surface = thread.call(read_surface)
             Repl(thread, screen, questions, surface, options).loop()

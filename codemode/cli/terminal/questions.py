@@ -1,7 +1,6 @@
 """Asks for approvals on a terminal: shows what the call would do, and reads y or n.
 
-The engine's `approve` handler only notes the request with its arguments and leaves the run waiting. The
-question is asked while the run waits, so that nothing else is drawn meanwhile.
+The question is asked while the run waits, so that nothing else is drawn meanwhile.
 """
 
 from __future__ import annotations
@@ -11,38 +10,28 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from codemode.cli.terminal.screen import Screen, escaped, escaped_json
+from codemode.cli.terminal.approvals import lines_of
+from codemode.cli.terminal.screen import Screen
+from codemode.trajectory.escape import plain
 
 if TYPE_CHECKING:
-    from codemode.cli.terminal.approvals import OpenApproval
     from codemode.executor import ApprovalRequest
 
-_MAX_ARGUMENTS = 2000
 _MAX_LINE = 1000
 
 
 class TerminalQuestions:
-    """`note` is the engine's approve handler."""
+    """Asks one question at a time."""
 
     def __init__(self, screen: Screen) -> None:
         self.can_ask = sys.stdin.isatty() and screen.err.isatty()
         self._screen = screen
-        self._noted: dict[str, ApprovalRequest] = {}
 
-    def note(self, request: ApprovalRequest) -> None:
-        self._noted[request.id] = request
-
-    async def ask(self, asked: OpenApproval) -> bool | None:
-        """None at the end of input. Shows the arguments as far as they are known here."""
-        self._screen.note(f"{asked.tool} asks for approval", "yellow")
-        noted = self._noted.get(asked.approval_id)
-        told = asked.content if noted is None else escaped_json(msgspec.json.encode(noted.arguments).decode())
-        more = f" ... {len(told)} characters" if len(told) > _MAX_ARGUMENTS else ""
-        for line in (escaped(asked.summary), told[:_MAX_ARGUMENTS] + more):
-            if line:
-                self._screen.note(f"  {line}")
+    async def ask(self, asked: ApprovalRequest) -> bool | None:
+        """None at the end of input."""
+        self._screen.note(f"{plain(asked.tool_id)} asks for approval", "yellow")
+        for line in lines_of(asked):
+            self._screen.note(line)
         with self._screen.held():
             return await self._answer()
 

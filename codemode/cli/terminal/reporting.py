@@ -9,8 +9,10 @@ import msgspec
 from codemode_snapshots.label import NO_VALUE
 
 from codemode.cli.errors import ExitCode, exit_code_of
-from codemode.cli.terminal.screen import Screen, escaped, escaped_json
+from codemode.cli.terminal.screen import Screen, escaped
 from codemode.contract.results import CodeModeResult, Completed, Failed, Waiting
+from codemode.contract.shown_json import escaped_json
+from codemode.trajectory.escape import plain
 
 _INTERRUPTED = (
     "  calls that were still running ended with this command: the program sees them as interrupted,\n"
@@ -45,7 +47,7 @@ def _tell_waiting(result: Waiting, screen: Screen, options: argparse.Namespace) 
     asking = [call for call in result.pending_tool_calls if call.approval is not None]
     for call in asking:
         assert call.approval is not None
-        screen.note(f"  {escaped(call.tool or '')}: {escaped(call.approval.summary)} ({call.approval.id})")
+        screen.note(f"  {plain(call.tool or '')}: {plain(call.approval.summary)} ({call.approval.id})")
     if options.store is None:
         screen.note("  it ends with this command: give --store PATH to keep what is waiting")
         return

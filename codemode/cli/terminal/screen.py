@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, TextIO
 import msgspec
 
 from codemode.cli.errors import CommandError, ExitCode
+from codemode.contract.shown_json import escaped_json
 from codemode.trajectory.escape import plain
 
 if TYPE_CHECKING:
@@ -148,18 +149,6 @@ class ScreenHandler(logging.Handler):
 def escaped(text: str) -> str:
     """Makes text harmless to a terminal; line ends and tabs stay."""
     return _WITHIN_A_LINE.sub(lambda part: plain(part[0]), text)
-
-
-def escaped_json(json: str) -> str:
-    """Keeps the same JSON: unsafe characters can only be in its strings, which have escapes of their own."""
-    if json.isascii():
-        return json  # JSON always escapes control characters
-    return "".join(char if char in "\n\t" or char.isprintable() else _json_escape(char) for char in json)
-
-
-def _json_escape(char: str) -> str:
-    units = char.encode("utf-16-be")
-    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
 def _paint(text: str, colour: Colour) -> str:

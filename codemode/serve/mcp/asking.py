@@ -11,11 +11,10 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from codemode.contract.results import PendingCall, Waiting
 from codemode.executor import ApprovalRequest, Approve, Decision
 from codemode.executor.approvals import ask as ask_handler
+from codemode.trajectory.escape import plain
 
 if TYPE_CHECKING:  # loaded when it is served
     from mcp import types
@@ -23,8 +22,7 @@ if TYPE_CHECKING:  # loaded when it is served
 
 _log = logging.getLogger("codemode.serve")
 
-_MAX_ARGUMENTS = 2_000
-_MAX_ASKED = 1_000
+_MAX_ASKED = 500
 _SCHEMA = {
     "type": "object",
     "properties": {"approve": {"type": "boolean", "title": "Allow this call"}},
@@ -46,17 +44,15 @@ class ApprovalTexts:
         """The engine's handler. The configured handler decides; else the text is kept, and the run waits."""
         decided = await ask_handler(self._configured, request)
         if decided is None:
-            arguments = msgspec.json.encode(request.arguments).decode()
-            if len(arguments) > _MAX_ARGUMENTS:
-                arguments = arguments[:_MAX_ARGUMENTS] + f"… ({len(arguments)} characters)"
-            self._texts[request.id] = f"{request.summary}\n{request.tool_id} {arguments}"
+            lines = (plain(request.summary), plain(request.tool_id), *request.lines())
+            self._texts[request.id] = "\n".join(lines)
             if len(self._texts) > _MAX_ASKED:
                 self._texts.popitem(last=False)
         return decided
 
     def text_of(self, call: PendingCall) -> str:
         assert call.approval is not None, "only calls that wait for one are asked about"
-        return self._texts.get(call.approval.id, f"{call.approval.summary}\n{call.tool}")
+        return self._texts.get(call.approval.id, f"{plain(call.approval.summary)}\n{plain(call.tool or '')}")
 
 
 def can_elicit(context: ServerRequestContext[Any, Any]) -> bool:

@@ -90,7 +90,7 @@ async def test_an_approval_is_asked_of_the_user_with_the_arguments(transport: st
             result = await call(client, "exec", code=PAID)
             assert (result["status"], result["value"]) == ("completed", value)
             assert texts(result) == ["one", "two"]
-        assert asked == ['Allow this tool call?\nRun pay(amount)\nopenclaw:core:pay {"amount":3}'] * 3
+        assert asked == ["Allow this tool call?\nRun pay(amount)\nopenclaw:core:pay\namount: 3"] * 3
 
 
 @everywhere
