@@ -37,8 +37,9 @@ class Ask(Protocol):
 def request_approval(
     tool: Tool, arguments: dict[str, Any], context: CallContext, why: str
 ) -> ApprovalRequest:
+    definition = definition_of(tool)
     return ApprovalRequest(
-        id=approval_id(context.run_id, context.call_id, tool.id, arguments),
+        id=approval_id(context, tool.id, arguments, definition),
         summary=why or f"Run {tool.name}({shown_names(arguments, len(arguments))})",
         tool_id=tool.id,
         tool=tool.name,
@@ -49,12 +50,23 @@ def request_approval(
         session_id=context.session_id,
         sender=context.sender,
         channel=context.channel,
+        definition=definition,
     )
 
 
-def approval_id(run_id: str, call_id: str, tool_id: str, arguments: dict[str, Any]) -> str:
-    action = msgspec.json.encode([run_id, call_id, tool_id, arguments], order="deterministic")
-    return f"apr_{hashlib.sha256(action).hexdigest()[:32]}"
+def approval_id(context: CallContext, tool_id: str, arguments: dict[str, Any], definition: str) -> str:
+    return f"apr_{_digest([context.run_id, context.call_id, tool_id, arguments, definition])}"
+
+
+def definition_of(tool: Tool) -> str:
+    """Changes with what the tool says it is and does, and not with how long it may take."""
+    hints = tool.hints
+    traits = [hints.read_only, hints.destructive, hints.idempotent]
+    return _digest([tool.id, tool.description, tool.parameters, tool.returns, traits])
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()[:32]
 
 
 async def ask(approve: Approve | None, request: ApprovalRequest) -> Decision | None:

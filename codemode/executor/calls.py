@@ -122,6 +122,7 @@ class ApprovalRequest(Struct, frozen=True):
     session_id: str = ""
     sender: str = ""
     channel: str = ""
+    definition: str = ""  # of what the tool says it is; it is approved with that
 
     def to_dict(self) -> dict[str, Any]:
         return msgspec.to_builtins(self)
@@ -135,6 +136,14 @@ class ApprovalRequest(Struct, frozen=True):
 class Decision(Struct, frozen=True):
     approved: bool
     reason: str = ""
+
+
+class Decided(Struct, frozen=True):
+    """An approval with its decision. `was_asked_here`: the hooks of this engine have seen the call."""
+
+    approval: ApprovalRequest
+    decision: Decision
+    was_asked_here: bool = True
 
 
 class NeedsApproval(Struct, frozen=True):

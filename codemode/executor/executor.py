@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from codemode import clock
 from codemode.catalog import Catalog
-from codemode.executor.approvals import Approve, approval_id, ask, request_approval
+from codemode.executor.approvals import Approve, approval_id, ask, definition_of, request_approval
 from codemode.executor.audit import Audit, audit_event, tell_audit
 from codemode.executor.calling import Calling, OnEnd, join
 from codemode.executor.calls import (
@@ -25,6 +24,7 @@ from codemode.executor.calls import (
     CallRequest,
     CallResult,
     CallUpdate,
+    Decided,
     Decision,
     NeedsApproval,
     Via,
@@ -73,6 +73,7 @@ class Executor:
         self._gates = gates or Gates()
         self._max_result_bytes = max_result_bytes
         self._explain_unknown = explain_unknown
+        self._task_names: dict[str, str] = {}
 
     async def call(self, request: CallRequest) -> CallResult:
         """Makes a call. Never raises for what a tool, a hook or a program did. Cancelled, it joins the
@@ -84,25 +85,30 @@ class Executor:
 
         The tool must still exist and accept the arguments. The hooks have seen them and are not asked again.
         """
-        return await self._ended(request, (approval, decision))
+        return await self._ended(request, Decided(approval, decision))
 
     def start(
         self,
         request: CallRequest,
         on_end: OnEnd,
-        decided: tuple[ApprovalRequest, Decision] | None = None,
+        decided: Decided | None = None,
     ) -> Calling:
         """Starts a call and returns at once. `on_end` gets the result, unless the call is stopped before."""
         calling = Calling(request.tool[:_MAX_NAME], on_end)
         own = None if request.variables is None else request.variables.copy()
         calling.task = asyncio.create_task(
-            self._live(request, calling, decided), name=sys.intern(f"codemode {calling.name}"), context=own
+            self._live(request, calling, decided), name=self._task_name(request.tool), context=own
         )
         return calling
 
-    async def _ended(
-        self, request: CallRequest, decided: tuple[ApprovalRequest, Decision] | None
-    ) -> CallResult:
+    def _task_name(self, asked: str) -> str:
+        """One text for all calls of a tool. A name that only the program knows is kept nowhere."""
+        tool = self._catalog.get(asked)
+        if tool is None:
+            return "codemode call"
+        return self._task_names.setdefault(tool.id, f"codemode {tool.id}")
+
+    async def _ended(self, request: CallRequest, decided: Decided | None) -> CallResult:
         ended: asyncio.Future[CallResult] = asyncio.get_running_loop().create_future()
 
         def tell(_: Calling, result: CallResult) -> None:
@@ -117,9 +123,7 @@ class Executor:
             await join([calling])
             raise
 
-    async def _live(
-        self, request: CallRequest, calling: Calling, decided: tuple[ApprovalRequest, Decision] | None
-    ) -> None:
+    async def _live(self, request: CallRequest, calling: Calling, decided: Decided | None) -> None:
         try:
             if self._audit is None:
                 step = self._step(request, calling, decided)
@@ -145,9 +149,7 @@ class Executor:
             # all its tasks: then the call counts as interrupted, and may run again after a restart.
             asyncio.get_running_loop().call_later(_AFTERLIFE_SECONDS, calling.tell, _CANCELLED)
 
-    async def _audited(
-        self, request: CallRequest, calling: Calling, decided: tuple[ApprovalRequest, Decision] | None
-    ) -> CallResult:
+    async def _audited(self, request: CallRequest, calling: Calling, decided: Decided | None) -> CallResult:
         started_at_ms, begun = clock.wall_ms(), time.perf_counter()
         tool = self._find(request)
         result: CallResult = _CANCELLED
@@ -161,7 +163,7 @@ class Executor:
                 result,
                 started_at_ms=started_at_ms,
                 duration_ms=clock.ms_since(begun),
-                approval_id=decided[0].id if decided else None,
+                approval_id=decided.approval.id if decided else None,
             )
             await tell_audit(self._audit, event)
         return result
@@ -192,7 +194,7 @@ class Executor:
         return self._catalog.resolve(self._catalog.convenience(name) or name) is not None
 
     def _step(
-        self, request: CallRequest, calling: Calling, decided: tuple[ApprovalRequest, Decision] | None
+        self, request: CallRequest, calling: Calling, decided: Decided | None
     ) -> Awaitable[CallResult] | CallFailed:
         """Does what needs no waiting and returns an awaitable for the rest. It is not a coroutine itself,
         because thousands of calls may be under way and each frame takes a third of a KB."""
@@ -200,7 +202,7 @@ class Executor:
         if tool is None:
             return self.unknown(request.tool, request.via)
         if decided is not None:
-            return self._decided(tool, request, calling, *decided)
+            return self._decided(tool, request, calling, decided)
         arguments: Any = {} if request.arguments is None else request.arguments
         refused = refuse_arguments(tool, arguments)
         if refused is not None:
@@ -210,8 +212,14 @@ class Executor:
         return self._run(tool, arguments, self._context(tool, request, calling), calling)
 
     async def _ask_first(
-        self, tool: Tool, request: CallRequest, arguments: dict[str, Any], calling: Calling
+        self,
+        tool: Tool,
+        request: CallRequest,
+        arguments: dict[str, Any],
+        calling: Calling,
+        approved: str = "",
     ) -> CallResult:
+        """`approved` is an approval that was given before; it counts if exactly that is asked for now."""
         context = self._context(tool, request, calling)
         verdict = (
             await self._hooks.before(BeforeToolCall(tool.name, tool.id, arguments, context))
@@ -230,29 +238,34 @@ class Executor:
         if not tool.hints.requires_approval and verdict.approval is None:
             return await self._run(tool, verdict.arguments, context, calling)
         approval = request_approval(tool, verdict.arguments, context, verdict.approval or "")
+        if approval.id == approved:
+            return await self._run(tool, verdict.arguments, context, calling)
         decision = await ask(self._approve, approval)
         if decision is None:
             return NeedsApproval(approval)
-        return await self._decided(tool, request, calling, approval, decision)
+        return await self._decided(tool, request, calling, Decided(approval, decision))
 
     async def _decided(
         self,
         tool: Tool,
         request: CallRequest,
         calling: Calling,
-        approval: ApprovalRequest,
-        decision: Decision,
+        decided: Decided,
     ) -> CallResult:
         context = self._context(tool, request, calling)
-        expected = approval_id(context.run_id, context.call_id, tool.id, approval.arguments)
-        if approval.id != expected:
+        approval, decision = decided.approval, decided.decision
+        if approval.id != approval_id(context, tool.id, approval.arguments, approval.definition):
             return CallFailed("denied", "ApprovalRefused", f"{tool.name}: the approval is for another action")
         if not decision.approved:
             reason = f": {decision.reason}" if decision.reason else ""
             return CallFailed("denied", "ApprovalRefused", f"{tool.name} was not approved{reason}")
-        # The tool may have changed before the decision came.
         refused = refuse_arguments(tool, approval.arguments)
-        return refused or await self._run(tool, approval.arguments, context, calling)
+        if refused is not None:
+            return refused
+        if decided.was_asked_here and approval.definition == definition_of(tool):
+            return await self._run(tool, approval.arguments, context, calling)
+        # The hooks of this engine have not seen the call, or the tool is another one than was approved.
+        return await self._ask_first(tool, request, approval.arguments, calling, approved=approval.id)
 
     def _run(
         self, tool: Tool, arguments: dict[str, Any], context: CallContext, calling: Calling

@@ -98,6 +98,10 @@ class Admission:
         resolved = self._policy.resolve_for(tools, who)
         return resolved if allow is None else self._policy.narrow(resolved, allow)
 
+    def knows(self, tool_id: str, own: tuple[Tool, ...]) -> bool:
+        """Whether the engine has the tool, under whatever policy."""
+        return any(tool.id == tool_id for tool in (*self._tools, *self._mcp.tools, *own))
+
     def require_policy_of(self, document: object) -> None:
         """Raises ConfigError for a document with a tool policy that the engine was made without."""
         self._policy.require(document)

@@ -146,7 +146,7 @@ class Adopter:
         run.take_over(memory, self._services.recorder.tally)
         try:
             self._admission.resolve_again(run)
-            _require_tools(run, memory)
+            self._require_tools(run, memory)
         except (InputRefused, ConfigError) as refused:
             run.let_go()  # it stays as it is, for an engine that has its tools
             await self._stored.release(opened.claim)
@@ -155,6 +155,20 @@ class Adopter:
         run.continue_seq(max((s.seq for s in opened.settlements), default=0))
         self._settle(run, opened)
         return opened
+
+    def _require_tools(self, run: Run, memory: Memory) -> None:
+        """Without a tool that it uses a run would fail: it is better off with an engine that has it. A tool
+        that today's policy denies is there: a call of it fails, as in any other run."""
+        catalog = run.environment.catalog
+        absent = [tool_id for tool_id in memory.used_tools() if catalog.get(tool_id) is None]
+        missing = [tool_id for tool_id in absent if not self._admission.knows(tool_id, run.origin.tools)]
+        if missing:
+            listed = ", ".join(missing[:_SHOWN_TOOLS]) + (", …" if len(missing) > _SHOWN_TOOLS else "")
+            raise InputRefused(
+                "invalid_config",
+                f"This engine does not have tools that the run uses: {listed}. The run is kept as it is: "
+                "wait for it with an engine that has them.",
+            )
 
     def _settle(self, run: Run, opened: ClaimedRun) -> None:
         pending = run.in_flight.pending
@@ -165,7 +179,9 @@ class Adopter:
                 settled = Settlement(work.id, recorded.payload[1:], recorded.payload[:1] == b"\1")
                 self._work.settle_recorded(run, work, settled)
         for work in list(pending.values()):
-            self._continue(run, work, decisions.get(str(work.id)))
+            asked = "" if work.approval is None else work.approval.id
+            # a version before recorded decisions by the call
+            self._continue(run, work, decisions.get(asked) or decisions.get(str(work.id)))
 
     def _continue(self, run: Run, work: Work, decision: bytes | None) -> None:
         if work.method == "timer":
@@ -211,19 +227,6 @@ class Adopter:
             return failed(code, f"The run could not be stored: {error}")
         run.stored(0, expires_ms)  # 0: the guest was not captured again, so no snapshot is counted
         return None
-
-
-def _require_tools(run: Run, memory: Memory) -> None:
-    """Without a tool that it uses a run would fail: it is better off with an engine that has it."""
-    catalog = run.environment.catalog
-    missing = [tool_id for tool_id in memory.used_tools() if catalog.get(tool_id) is None]
-    if missing:
-        listed = ", ".join(missing[:_SHOWN_TOOLS]) + (", …" if len(missing) > _SHOWN_TOOLS else "")
-        raise InputRefused(
-            "invalid_config",
-            f"This engine does not have tools that the run uses: {listed}. The run is kept as it is: "
-            "wait for it with an engine that has them.",
-        )
 
 
 def _lost(run: Run) -> Failed:

@@ -85,7 +85,7 @@ class Approvals:
             payload = msgspec.json.encode(decision)
             is_recorded = False
             try:
-                recorded = Recorded(run.next_seq(), "decision", str(work.id), payload)
+                recorded = Recorded(run.next_seq(), "decision", approval.id, payload)
                 is_recorded = await self._stored.record(run.id, recorded)
             except StoreFull as error:
                 raise StoreUnavailable(f"the decision could not be recorded: {error}") from error

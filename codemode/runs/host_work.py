@@ -31,6 +31,7 @@ from codemode.executor import (
     CallOk,
     CallRequest,
     CallResult,
+    Decided,
     Decision,
     NeedsApproval,
     Via,
@@ -127,7 +128,8 @@ class HostWork:
         """Continues a call that waited for approval, or refuses it."""
         self._recorder.approval_decided(run, work, decision.approved)
         if not is_question(approval):
-            self._launch(run, work, (approval, decision))
+            was_asked_here = work.id not in run.in_flight.inherited
+            self._launch(run, work, Decided(approval, decision, was_asked_here))
         elif not self._questions.answer(approval, decision):  # the call died with its engine
             (self.start_again if work.idempotent else self.interrupt)(run, work)
 
@@ -206,7 +208,7 @@ class HostWork:
             run.in_flight.tasks.pop(work.id, None)
         self._finish(run, work, result)
 
-    def _launch(self, run: Run, work: Work, decided: tuple[ApprovalRequest, Decision] | None) -> None:
+    def _launch(self, run: Run, work: Work, decided: Decided | None) -> None:
         arguments = arguments_of(work.args)
         if isinstance(arguments, CallFailed):
             self._finish(run, work, arguments)
@@ -234,6 +236,7 @@ class HostWork:
         run.in_flight.calls.remove(calling)
         if isinstance(result, NeedsApproval) and self._may_wait:
             work.ask(result.approval)
+            run.in_flight.asked_here(work.id)
             self._recorder.approval_asked(run, work, result.approval)
             run.in_flight.wake()
         elif isinstance(result, NeedsApproval):

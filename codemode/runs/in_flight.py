@@ -71,11 +71,12 @@ class Work(msgspec.Struct, omit_defaults=True):
 class InFlight:
     """All work of a run; one per run. `tasks` are searches and recordings, which are not calls."""
 
-    __slots__ = ("_waiter", "calls", "pending", "settled", "tasks", "timers")
+    __slots__ = ("_waiter", "calls", "inherited", "pending", "settled", "tasks", "timers")
 
     def __init__(self) -> None:
         self.pending: dict[int, Work] = {}
         self.settled: list[Settlement] = []  # in the order they happened
+        self.inherited: frozenset[int] = frozenset()  # pending work that another engine began
         self.calls: list[Calling] = []  # under way; only a few at once
         self.tasks: dict[int, asyncio.Task[None]] = {}
         self.timers: dict[int, asyncio.TimerHandle] = {}
@@ -122,6 +123,11 @@ class InFlight:
         """Takes in what the snapshot of another engine held."""
         self.settled.extend(settled)
         self.pending = {work.id: work for work in pending}
+        self.inherited = frozenset(self.pending)
+
+    def asked_here(self, work_id: int) -> None:
+        """This engine has asked its hooks about work that another engine began."""
+        self.inherited -= {work_id}
 
     def settle(self, settlement: Settlement) -> Work | None:
         """Queues it for the next delivery. None if the work was settled before, or the program cleared it."""

@@ -1,6 +1,8 @@
 """Approvals: inline, later, after a restart; and only for the very action that was shown."""
 
+import asyncio
 from collections.abc import Callable
+from dataclasses import replace as replace_tool
 from typing import Any
 
 import msgspec
@@ -11,6 +13,7 @@ from codemode.catalog import Catalog
 from codemode.executor import (
     ApprovalRequest,
     CallFailed,
+    Calling,
     CallOk,
     CallRequest,
     CallResult,
@@ -144,6 +147,38 @@ async def test_a_tool_that_is_gone_when_the_approval_comes_is_unknown() -> None:
 
     assert isinstance(result, CallFailed)
     assert result.code == "unknown_tool"
+
+
+@pytest.mark.guarantee("an-approval-is-for-one-call")
+async def test_a_tool_that_became_another_one_is_asked_about_again() -> None:
+    asked = await pending()
+    changed = replace_tool(PAY, description="Pays twice.")
+    again = await resume(asked, Decision(True), [changed], REQUEST)
+    assert isinstance(again, NeedsApproval)
+    assert (again.approval.arguments, again.approval.id != asked.id) == (asked.arguments, True)
+    assert await resume(again.approval, Decision(True), [changed], REQUEST) == CallOk(b'{"to":"bob"}')
+    slower = replace_tool(PAY, hints=replace_tool(PAY.hints, timeout_ms=1_000))
+    assert await resume(asked, Decision(True), [slower], REQUEST) == CallOk(b'{"to":"bob"}')
+
+
+async def test_a_name_that_only_a_program_knows_is_not_kept_for_good() -> None:
+    """On Python 3.12 what is interned stays in memory as long as the process."""
+    made = Executor(Catalog([PAY]))
+    asked = "".join(["a name ", "made up ", "by a program ", str(len(REQUEST.tool))])
+    names: list[str] = []
+
+    def ended(_: Calling, __: CallResult) -> None:
+        pass
+
+    calling = made.start(CallRequest(asked), ended)
+    assert calling.task is not None
+    names.append(calling.task.get_name())
+    await calling.task
+    known = [made.start(CallRequest(PAY.id, {"to": "x"}), ended) for _ in range(2)]
+    names += [call.task.get_name() for call in known if call.task is not None]
+    await asyncio.gather(*(call.task for call in known if call.task is not None))
+    assert names == ["codemode call", f"codemode {PAY.id}", f"codemode {PAY.id}"]
+    assert names[1] is names[2]
 
 
 async def test_arguments_are_checked_again_when_the_approval_comes() -> None:

@@ -7,13 +7,14 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from codemode import Engine, Tool, tool
-from tests.harness.engine import Desk, engine, failure_of, statuses, value_of, waiting
+from codemode import ApprovalRequest, BeforeToolCall, Block, Engine, RequireApproval, Rewrite, Tool, tool
+from tests.harness.engine import Desk, echo, engine, failure_of, statuses, value_of, waiting
 from tests.harness.faults import Clock
 from tests.harness.loops import until
 
@@ -272,3 +273,98 @@ async def test_an_engine_without_the_tools_a_run_uses_leaves_it_untouched_and_sa
         await desk.asked("a")
         desk.answer("a", 3)
         assert value_of(await waited) == 3
+
+
+class Rule:
+    """A hook of the second engine, which the first did not have."""
+
+    def __init__(self, answer: Block | Rewrite | RequireApproval | None) -> None:
+        self.answer = answer
+        self.asked: list[dict[str, Any]] = []
+
+    def before_tool_call(self, event: BeforeToolCall) -> Block | Rewrite | RequireApproval | None:
+        if event.tool == "pay":
+            self.asked.append(event.arguments)
+            return self.answer
+        return None
+
+
+@pytest.mark.guarantee("hooks-of-the-caller")
+async def test_the_hooks_of_the_engine_that_makes_an_approved_call_are_asked_about_it(tmp_path: Path) -> None:
+    for answer, expected in (
+        (Block("not today"), "pay was blocked: not today"),
+        (None, "paid 5"),
+        (RequireApproval("twice"), "paid 5"),
+        (Rewrite({"amount": 5}), "paid 5"),
+    ):
+        store = tmp_path / f"{type(answer).__name__}.sqlite"
+        program = "return await tools.pay({ amount: 5 }).catch((e) => e.message)"
+        async with engine([Till().tool], store=store) as made:
+            run_id = waiting(await made.exec(program), "approval").run_id
+        till, rule = Till(), Rule(answer)
+        async with engine([till.tool], store=store, hooks=rule) as made:
+            info = await made.run_info(run_id)
+            assert info is not None
+            assert await made.approve(run_id, info.approvals[0].id)
+            assert value_of(await made.wait(run_id)) == expected
+        assert (rule.asked, till.paid) == ([{"amount": 5}], [5] if expected == "paid 5" else [])
+
+
+@pytest.mark.guarantee("an-approval-is-for-one-call")
+async def test_arguments_that_a_hook_of_the_next_engine_changes_are_approved_anew(tmp_path: Path) -> None:
+    store = tmp_path / "runs.sqlite"
+    run_id, (first,) = await left_with_approvals(store, 5)
+    till = Till()
+    async with engine([till.tool], store=store, hooks=Rule(Rewrite({"amount": 500}))) as made:
+        assert await made.approve(run_id, first)
+        asked = await open_approval(made, run_id, other_than=first)
+        assert (asked.arguments, till.paid) == ({"amount": 500}, [])
+        assert await made.approve(run_id, asked.id)
+        assert value_of(await made.wait(run_id)) == ["paid 500"]
+        assert till.paid == [500]
+
+
+async def test_a_tool_that_changed_since_it_was_approved_is_asked_about_again_and_the_second_yes_counts(
+    tmp_path: Path,
+) -> None:
+    store = tmp_path / "runs.sqlite"
+    run_id, (first,) = await left_with_approvals(store, 5)
+    till = Till()
+    changed = replace(till.tool, description="Pays into another account.")
+    async with engine([changed], store=store) as made:
+        assert await made.approve(run_id, first)
+        asked = await open_approval(made, run_id, other_than=first)
+        assert (await made.approve(run_id, first), till.paid) == (False, [])
+        assert await made.approve(run_id, asked.id)
+        assert value_of(await made.wait(run_id)) == ["paid 5"]
+        assert till.paid == [5]
+
+
+async def open_approval(made: Engine, run_id: str, *, other_than: str) -> ApprovalRequest:
+    while True:
+        info = await made.run_info(run_id)
+        found = [asked for asked in info.approvals if asked.id != other_than] if info is not None else []
+        if found:
+            return found[0]
+        await asyncio.sleep(0.001)
+
+
+@pytest.mark.guarantee("unopened-runs-stay")
+async def test_a_run_whose_tool_todays_policy_denies_goes_on_and_fails_at_the_call(tmp_path: Path) -> None:
+    store = tmp_path / "runs.sqlite"
+    program = (
+        "await yield_control(); return [typeof tools.echo, await tools.call('echo', {}).catch((e) => e.code)]"
+    )
+    async with engine(store=store) as made:
+        first = waiting(await made.exec(program))
+    async with engine([], store=store) as made:
+        told = failure_of(await made.wait(first.run_id), "invalid_config").error
+        assert "does not have tools that the run uses: openclaw:core:echo." in told
+    async with engine(store=store, policy={"deny": ["echo"]}) as made:
+        assert value_of(await made.wait(first.run_id)) == ["undefined", "unknown_tool"]
+    run_id, (asked,) = await left_with_approvals(store, 5)
+    till = Till()
+    async with engine([till.tool, echo], store=store, policy={"deny": ["pay"]}) as made:
+        assert await made.approve(run_id, asked)
+        assert "No tool" in failure_of(await made.wait(run_id), "nested_tool_failed").error
+    assert till.paid == []
