@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from codemode.executor import Audit as Audit
     from codemode.health import Health, HealthCheck
     from codemode.namespaces import Namespace, NamespaceContext, namespace_tool
+    from codemode.plugins import Plugin, PluginHealth
     from codemode.policy import Policy
     from codemode.runs.event_hub import Subscription
     from codemode.runs.run_details import RunDetails
@@ -125,6 +126,7 @@ _NAMES = {
     ),
     "codemode.health": "Health HealthCheck",
     "codemode.namespaces": "Namespace NamespaceContext namespace_tool",
+    "codemode.plugins": "Plugin PluginHealth",
     "codemode.policy": "Policy",
     "codemode.runs.event_hub": "Subscription",
     "codemode.runs.run_details": "RunDetails",
@@ -190,6 +192,8 @@ __all__ = [
     "PayloadRefused",
     "PendingApproval",
     "PendingCall",
+    "Plugin",
+    "PluginHealth",
     "Policy",
     "PreparedRun",
     "RequireApproval",

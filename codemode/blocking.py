@@ -30,6 +30,7 @@ from codemode.tools import CallContext, Tool
 
 if TYPE_CHECKING:
     from codemode.namespaces import Namespace
+    from codemode.plugins import Plugin
 
 _SESSION = UNSAID.session
 P = ParamSpec("P")
@@ -160,6 +161,18 @@ class BlockingEngine:
         """The events from now on, of one run or of all. They end with the run, or when the engine closes."""
         self.thread.require_start()
         return BlockingEvents(self.thread, self.thread.look(lambda: self.engine.events(run_id)))
+
+    def register(self, plugin: Plugin) -> None:
+        """Adds the plugin's tools, namespaces and probe, or nothing of it. Raises ConfigError."""
+        self.thread.look(lambda: self.engine.register(plugin))
+
+    def unregister(self, plugin_id: str) -> None:
+        """Takes the plugin out. Its calls under way go on. Raises ConfigError if there is no such plugin."""
+        self.thread.look(lambda: self.engine.unregister(plugin_id))
+
+    def plugins(self) -> tuple[str, ...]:
+        """The ids of the plugins that are registered."""
+        return self.engine.plugins()
 
     def register_namespace(self, plugin_id: str, namespace: Namespace | Mapping[str, Any]) -> None:
         self.thread.look(lambda: self.engine.register_namespace(plugin_id, namespace))

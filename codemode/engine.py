@@ -10,28 +10,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import contextvars
 import logging
-import time
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from codemode_snapshots import NO_VALUE, StoreUnavailable
 
-from codemode import clock
 from codemode.config import CodeModeConfig, EngineSettings, load_config, load_settings, warn_of_omission
 from codemode.config.engine_arguments import check_engine_arguments
 from codemode.config.store_argument import StoreArgument
-from codemode.contract.error_codes import ErrorCode
-from codemode.contract.inputs import InputRefused, read_caller, read_exec, read_wait, require_enabled
-from codemode.contract.notes import with_notes
+from codemode.contract.inputs import InputRefused, read_caller, read_wait, require_enabled
 from codemode.contract.report import EngineStats
-from codemode.contract.results import CodeModeResult, Failed, failed, with_duration
+from codemode.contract.results import CodeModeResult, Failed, failed
 from codemode.contract.scope import UNSAID, Scope, scope_of
 from codemode.executor import Approve, Audit
 from codemode.health import Doctor, Health
 from codemode.mcp.bridge import McpBridge
+from codemode.plugins import Offering, Plugin, PluginRegistry
+from codemode.plugins.control import PluginControl
 from codemode.policy import read_allow
 from codemode.runs.admission import Admission
 from codemode.runs.adopt import Adopter
@@ -39,18 +37,16 @@ from codemode.runs.approvals import Approvals
 from codemode.runs.caller_task import finish_despite_cancel
 from codemode.runs.engine_report import stats_of
 from codemode.runs.event_hub import EventHub
+from codemode.runs.execs import AskedRun, Execs
 from codemode.runs.host_work import HostWork
 from codemode.runs.kept_results import KeptResults
 from codemode.runs.known_runs import KnownRuns
-from codemode.runs.leg import Leg, Services
+from codemode.runs.leg import Services
 from codemode.runs.loop_watch import LoopWatch
 from codemode.runs.meter import Tally
-from codemode.runs.opening import Start
-from codemode.runs.phases import NO_CONTEXT, Origin
 from codemode.runs.questions import Questions
 from codemode.runs.recorder import Recorder
 from codemode.runs.resume import Resumer
-from codemode.runs.run import Run
 from codemode.runs.run_control import RunControl
 from codemode.runs.run_details import RunLookout
 from codemode.runs.stored_runs import StoredRuns, store_limits
@@ -73,7 +69,7 @@ _log = logging.getLogger("codemode.engine")
 _AGENT, _SESSION, _AGENT_RUN = UNSAID.agent, UNSAID.session, UNSAID.agent_run
 
 
-class Engine(RunControl):
+class Engine(RunControl, PluginControl):
     """`async with Engine(...) as engine`, then `exec` and `wait`."""
 
     def __init__(
@@ -90,6 +86,7 @@ class Engine(RunControl):
         hooks: Any = None,
         approve: Approve | None = None,
         audit: Audit | None = None,
+        plugins: Iterable[Plugin] = (),
         namespaces: Mapping[str, Iterable[Namespace | Mapping[str, Any]]] | None = None,
         redact: bool | Redactor = True,
     ) -> None:
@@ -98,16 +95,16 @@ class Engine(RunControl):
         `config` may be a host's whole document; a tool policy in it holds beside `policy`.
         `store` keeps suspended runs: a path or `sqlite:///` URL of a file, an object that implements
         `codemode_snapshots.SnapshotStore` (its maker closes it), or None for memory.
-        `namespaces` are keyed by the plugin that owns them; the host can register more later.
+        `namespaces` are keyed by the plugin that owns them; `register` adds more `plugins` later.
         `redact` is for trajectories: True keeps shapes, False keeps values, a function decides one by one.
         """
         configure_if_asked()
-        check_engine_arguments(tools, store, store_key, hooks, approve, audit, namespaces, redact)
+        check_engine_arguments(tools, store, store_key, hooks, approve, audit, namespaces, redact, plugins)
         self.config: CodeModeConfig = load_config(config, overlay=agent_config)
         self.settings: EngineSettings = load_settings(settings)
         self._why_off = warn_of_omission(config, agent_config)
         self._is_warned = False
-        self._tools = tuple(as_tools(tools))
+        self._plugins = PluginRegistry(tuple(as_tools(tools)))
         self._supervisor = Supervisor(WorkerSettings.of(self.config, self.settings))
         self._stored = StoredRuns(store, store_limits(self.config, self.settings), store_key)
         archive = TrajectoryArchive(self._stored, Recording(redact))
@@ -115,8 +112,10 @@ class Engine(RunControl):
         questions = Questions(lambda run_id: self._runs.get(run_id), self._recorder.approval_asked, approve)
         self._mcp = McpBridge(mcp, questions.ask)
         self._admission = Admission(
-            self.config, self._tools, policy, hooks, approve, self._recorder, self._mcp
+            self.config, self._plugins, policy, hooks, approve, self._recorder, self._mcp
         )
+        for plugin in plugins:
+            self.register(plugin)
         for plugin_id, own in (namespaces or {}).items():
             for namespace in own:
                 self.register_namespace(plugin_id, namespace)
@@ -126,10 +125,11 @@ class Engine(RunControl):
         self._runs = KnownRuns(self._services, self._admission)
         self._kept = KeptResults(self.config.snapshot_ttl_seconds)
         self._waits = Waits(self._runs, Resumer(self._services, adopter), self._recorder, self._kept)
+        self._execs = Execs(self._services, self._admission, self._runs, self._kept, self._unready)
         self._lookout = RunLookout(self._runs, self._stored, archive, self._kept)
         self._approvals = Approvals(self._runs, adopter, self._services)
         self._loop_watch = LoopWatch(self._recorder.loop_was_late)
-        self._doctor = Doctor(self._supervisor, self._stored, self._mcp, self._loop_watch)
+        self._doctor = Doctor(self._supervisor, self._stored, self._mcp, self._plugins, self._loop_watch)
         self._start_failure: Failed | None = None
         self._expiry: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
@@ -232,12 +232,13 @@ class Engine(RunControl):
         await self._admission.prepare()
         who = {"scope": caller, "tools": own}
         run = {"allow": allowed, "provider": provider, "model": model, "context": context}
-        asked = (own, caller.agent, provider, model, allowed, context)
+        offer = self._admission.offer  # kept, whatever is registered or unregistered later
+        asked = (own, caller.agent, provider, model, allowed, context, offer)
         return surface_of(
             self._admission.effective(*asked),
             self.config,
-            namespaces=self._admission.namespace_texts,
-            exec_run=bound_to(self.exec, who | run),
+            namespaces=partial(self._admission.namespace_texts, offer),
+            exec_run=bound_to(partial(self._exec, offer), who | run),
             wait_run=bound_to(self.wait, who),
             ordinary=lambda: self._admission.environment(*asked).executor,
             why_off=self._tell_why_off(),
@@ -271,36 +272,12 @@ class Engine(RunControl):
         `tools` are this run's own, beside the engine's; `allow` narrows both further than the policy does.
         Tools, hooks and the policy read the caller's facts in `context`.
         """
-        began = time.perf_counter()
-        try:
-            caller = read_caller(scope, agent, session, agent_run, tool_call)
-            program = read_exec(given, language, self.config)
-        except InputRefused as refused:
-            return self._refuse(refused.code, str(refused))
-        if (unready := self._unready()) is not None:
-            return unready
-        await self._admission.prepare()
-        own, allowed = tuple(as_tools(tools)) if tools else (), read_allow(allow)
-        environment = self._admission.environment(own, caller.agent, provider, model, allowed, context)
-        told, variables = context or NO_CONTEXT, contextvars.copy_context()
-        origin = Origin(provider, model, allowed, own, told, variables)
-        run = Run.started(caller, environment, origin, self._recorder.tally)
-        try:
-            self._admission.add_namespaces(run)
-            program = await self._admission.ask_hooks(run, program)
-        except InputRefused as refused:
-            return self._refuse(refused.code, str(refused))
-        if (unready := self._unready()) is not None:  # the engine was closed meanwhile
-            return unready
-        run.set_program(program.program, program.language)
-        self._runs.add(run)
-        self._recorder.exec_started(run, "" if tool_call == NO_VALUE else tool_call)
-        leg = Leg(self._services, run).lead(Start(self.config.timeout_ms))
-        result = self._recorder.leg_ended(run, await self._runs.lead(run, leg))
-        result = self._noted(with_duration(result, clock.ms_since(began)))
-        if run.has_ended:
-            self._kept.put(run, result)
-        return await self._admission.tell_hooks(run, program, result)
+        asked = AskedRun(scope, agent, session, agent_run, tool_call, tools, allow, provider, model, context)
+        return await self._execs.exec(given, language, asked)
+
+    async def _exec(self, offer: Offering, given: Mapping[str, Any], **asked: Any) -> CodeModeResult:
+        """For a prepared run: the same with the tools and namespaces that there were then."""
+        return await self._execs.exec(given, None, AskedRun(**asked, offer=offer))
 
     async def wait(
         self,
@@ -326,9 +303,9 @@ class Engine(RunControl):
                 return unready
             own = tuple(as_tools(tools)) if tools else ()
             asked = "" if tool_call == NO_VALUE else tool_call
-            return self._noted(await self._waits.wait(run_id, caller, asked, own))
+            return self._execs.noted(await self._waits.wait(run_id, caller, asked, own))
         except InputRefused as refused:
-            return self._refuse(refused.code, str(refused))
+            return self._execs.refuse(refused.code, str(refused))
 
     async def run(
         self,
@@ -365,20 +342,7 @@ class Engine(RunControl):
             timeout,
         )
 
-    def _noted(self, result: CodeModeResult) -> CodeModeResult:
-        return with_notes(result, self.config.max_output_bytes)
-
-    def _refuse(self, code: ErrorCode, text: str) -> Failed:
-        self._recorder.refused(code)
-        return failed(code, text)
-
-    # ---- namespaces, Tool Search, looking in ---------------------------------------------------------------
-
-    def register_namespace(self, plugin_id: str, namespace: Namespace | Mapping[str, Any]) -> None:
-        self._admission.namespaces.register(plugin_id, namespace)
-
-    def clear_namespaces(self, plugin_id: str) -> int:
-        return self._admission.namespaces.clear(plugin_id)
+    # ---- Tool Search, looking in --------------------------------------------------------------------------
 
     def tool_search(self, config: object = True) -> ToolSearch:  # for models that do not use code mode
         from codemode.tool_search import ToolSearch as Made

@@ -25,6 +25,7 @@ from codemode.contract.report import Report, WorkerStats
 from codemode.contract.results import Failed
 from codemode.executor import Executor
 from codemode.mcp.bridge import McpBridge
+from codemode.plugins import PluginRegistry
 from codemode.runs.environment import Environment
 from codemode.runs.loop_watch import LoopWatch
 from codemode.runs.stored_runs import StoredRuns
@@ -33,6 +34,7 @@ from codemode.workers.supervisor import Supervisor
 
 _ORDER: tuple[HealthStatus, ...] = ("healthy", "degraded", "unavailable")
 _PATIENCE_SECONDS = 10.0
+_PLUGIN = "plugin "
 _PROBE_MS = 1_000
 _STALL_SECONDS = 1.0  # a loop that was held up for longer is told of
 _WHO = RunScope(NO_VALUE, "-health", NO_VALUE, NO_VALUE)
@@ -81,10 +83,18 @@ class Health(Report):
 class Doctor:
     """Examines one engine."""
 
-    def __init__(self, supervisor: Supervisor, stored: StoredRuns, mcp: McpBridge, loop: LoopWatch) -> None:
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        stored: StoredRuns,
+        mcp: McpBridge,
+        plugins: PluginRegistry,
+        loop: LoopWatch,
+    ) -> None:
         self._supervisor = supervisor
         self._stored = stored
         self._mcp = mcp
+        self._plugins = plugins
         self._loop_watch = loop
 
     def look(self, state: Callable[[], tuple[bool, Failed | None]]) -> Health:
@@ -95,8 +105,12 @@ class Doctor:
         async def probe() -> Health:
             if _blocked(*state()) is not None:  # again: the probe may run long after `look`
                 return self.look(state)
-            probes = (self._probe_workers(), self._probe_store(), self._mcp.probe(_PATIENCE_SECONDS))
-            workers, store, _ = await asyncio.gather(*probes)
+            workers, store, _, _ = await asyncio.gather(
+                self._probe_workers(),
+                self._probe_store(),
+                self._mcp.probe(_PATIENCE_SECONDS),
+                self._plugins.probe(_PATIENCE_SECONDS),
+            )
             return Health(self._report([workers, store, *self._common()]), probe)
 
         return Health(self._report(known), probe)
@@ -107,10 +121,14 @@ class Doctor:
             _confinement(self._supervisor.stats(), is_off),
             *_loop(self._loop_watch),
             *_servers(self._mcp),
+            *(
+                HealthCheck(f"{_PLUGIN}{name}", own.status, own.reason)
+                for name, own in self._plugins.health().items()
+            ),
         ]
 
     def _report(self, checks: list[HealthCheck]) -> dict[str, Any]:
-        worst = max(checks, key=lambda check: _ORDER.index(check.status)).status
+        worst = max(map(_share, checks), key=_ORDER.index)
         found: dict[str, Any] = {
             "status": worst,
             "reasons": [f"{check.name}: {check.reason}" for check in checks if check.status != "healthy"],
@@ -148,6 +166,11 @@ class Doctor:
         except SnapshotError as error:
             return HealthCheck("store", "degraded", f"no run can be suspended: {error}")
         return HealthCheck("store")
+
+
+def _share(check: HealthCheck) -> HealthStatus:
+    """What a check means for the engine: without a plugin it still runs programs."""
+    return "degraded" if check.name.startswith(_PLUGIN) and check.status != "healthy" else check.status
 
 
 def _blocked(is_open: bool, start_failure: Failed | None) -> HealthCheck | None:

@@ -16,7 +16,7 @@ from codemode.config.rules import ConfigError, is_document, shown
 from codemode.nearest import nearest
 
 LIST_KEYS = ("allow", "deny", "profile")
-AGENT_KEYS = (*LIST_KEYS, "byProvider", "sandbox", "byChannel", "bySender")
+AGENT_KEYS = (*LIST_KEYS, "byProvider", "sandbox", "byChannel", "bySender", "requireApproval")
 SHARED_KEYS = (*AGENT_KEYS, "groups", "profiles")
 
 _OTHER_READERS = ("codeMode", "toolSearch")  # keys of `tools` that other modules read

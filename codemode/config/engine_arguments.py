@@ -27,6 +27,7 @@ def check_engine_arguments(
     audit: object = None,
     namespaces: object = None,
     redact: object = True,
+    plugins: object = (),
 ) -> None:
     """Raises ConfigError. The readers of tools and namespaces check what is inside those."""
     if not _is_list(tools):
@@ -40,6 +41,8 @@ def check_engine_arguments(
         _refuse("audit", "a function that takes an audit event, or None", audit)
     if not isinstance(redact, bool) and not callable(redact):
         _refuse("redact", "True (shapes), False (values) or a function that decides for each value", redact)
+    if not _is_list(plugins):
+        _refuse("plugins", "a list of plugins", plugins)
     _check_hooks(hooks)
     _check_namespaces(namespaces)
 

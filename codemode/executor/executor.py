@@ -222,7 +222,7 @@ class Executor:
         """`approved` is an approval that was given before; it counts if exactly that is asked for now."""
         context = self._context(tool, request, calling)
         verdict = (
-            await self._hooks.before(BeforeToolCall(tool.name, tool.id, arguments, context))
+            await self._hooks.before(BeforeToolCall(tool.name, tool.id, arguments, context, hints=tool.hints))
             if self._hooks.rules
             else Verdict(arguments)
         )

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from codemode.executor.calls import CallResult
 from codemode.executor.host_code import ends_the_task
-from codemode.tools import CallContext
+from codemode.tools import CallContext, ToolHints
 
 _log = logging.getLogger("codemode.hooks")
 
@@ -31,6 +31,7 @@ class BeforeToolCall(Struct, frozen=True):
     context: CallContext
     tool_kind: str = "tool"
     tool_input_kind: str | None = None
+    hints: ToolHints = ToolHints()  # what the tool's author says about it
 
 
 class AfterToolCall(Struct, frozen=True):

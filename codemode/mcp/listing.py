@@ -103,7 +103,7 @@ class Listing:
         read_only = said.get("readOnlyHint") is True
         return ToolHints(
             read_only=read_only,
-            destructive=not read_only and said.get("destructiveHint") is True,
+            destructive=not read_only and said.get("destructiveHint") is not False,  # as MCP has it
             idempotent=said.get("idempotentHint") is True,
             timeout_ms=self._server.timeout_ms,
         )

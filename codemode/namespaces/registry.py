@@ -6,7 +6,7 @@ namespace needs, from that plugin: a tool of the same name from a server or anot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -103,17 +103,28 @@ class NamespaceRegistry:
             del self._by_id[key]
         return len(gone)
 
-    def visible(self, catalog: Catalog) -> tuple[Registered, ...]:
-        """The namespaces that a run with this catalog sees, in the order of their global names."""
-        found = [own for own in self._by_id.values() if own.is_visible(catalog)]
-        return tuple(sorted(found, key=lambda own: own.namespace.global_name))
+    @property
+    def registered(self) -> tuple[Registered, ...]:
+        return tuple(self._by_id.values())
 
-    def texts(self, catalog: Catalog) -> tuple[NamespaceText, ...]:
-        """For the description of exec, which mentions only visible namespaces."""
-        from codemode.surface.description import NamespaceText
+    def copy(self) -> NamespaceRegistry:
+        made = NamespaceRegistry()
+        made._by_id = dict(self._by_id)
+        return made
 
-        found = [own.namespace for own in self.visible(catalog)]
-        return tuple(NamespaceText(own.global_name, own.description, own.prompt) for own in found)
+
+def visible_in(registered: Iterable[Registered], catalog: Catalog) -> tuple[Registered, ...]:
+    """The namespaces that a run with this catalog sees, in the order of their global names."""
+    found = [own for own in registered if own.is_visible(catalog)]
+    return tuple(sorted(found, key=lambda own: own.namespace.global_name))
+
+
+def texts_of(registered: Iterable[Registered], catalog: Catalog) -> tuple[NamespaceText, ...]:
+    """For the description of exec, which mentions only visible namespaces."""
+    from codemode.surface.description import NamespaceText
+
+    found = [own.namespace for own in visible_in(registered, catalog)]
+    return tuple(NamespaceText(own.global_name, own.description, own.prompt) for own in found)
 
 
 def _read(given: object) -> Namespace:

@@ -6,18 +6,21 @@ itself, and a run has what all of them leave.
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codemode.config import CodeModeConfig, ConfigError
 from codemode.config.documents import WrittenPolicy, policy_argument, written_policies
 from codemode.config.rules import shown
 from codemode.policy.reading import read_entries, read_levels, read_words
 from codemode.policy.rules import Subject, Vocabulary, subject_of
-from codemode.policy.steps import NamedList, PolicyStep, Situation, steps_for
+from codemode.policy.steps import NamedList, PolicyStep, Situation, asking_lists, steps_for
 from codemode.tools import Tool
 
 _log = logging.getLogger("codemode.policy")
@@ -25,16 +28,21 @@ _RUNS_OWN = "the run's own allow"
 
 
 class Explanation(Struct, frozen=True):
-    """`step` decided, by `rule`; for an allowed tool it is the last step that named it."""
+    """`step` decided, by `rule`; for an allowed tool it is the last step that named it.
+
+    `approval` is the rule by which its calls need an approval.
+    """
 
     tool_id: str
     allowed: bool
     step: str
     rule: str
+    approval: str = ""
 
     def __str__(self) -> str:
         verdict = "allowed" if self.allowed else "denied"
-        return f"{self.tool_id} is {verdict} by {self.step}: {self.rule}"
+        asks = f", and needs an approval by {self.approval}" if self.approval else ""
+        return f"{self.tool_id} is {verdict} by {self.step}: {self.rule}{asks}"
 
 
 class Resolution(Struct, frozen=True):
@@ -60,6 +68,7 @@ class Policy:
         self._written = (*_written_in(document), *argument)
         self._words = read_words(self._written)
         self._policies = tuple(read_levels(own, self._words) for own in self._written)
+        self._asking: WeakKeyDictionary[Tool, Tool] = WeakKeyDictionary()  # each with its twin that asks
 
     def require(self, document: object) -> None:
         """Raises ConfigError if the document has a policy that this one was made without."""
@@ -85,7 +94,16 @@ class Policy:
     def resolve_for(self, tools: Iterable[Tool], who: Situation) -> Resolution:
         offered = tuple(tools)
         warnings, explanations = _apply(self._steps(who), offered, self._words)
-        return _resolution(offered, warnings, explanations)
+        lists = self._asking_lists(who)
+        if not lists:
+            return _resolution(offered, warnings, explanations)
+        rules = [_asked_by(tool, lists) for tool in offered]
+        twins = tuple(self._twin(tool) if rule else tool for tool, rule in zip(offered, rules, strict=True))
+        told = [
+            replace(why, approval=rule if why.allowed else "")
+            for why, rule in zip(explanations, rules, strict=True)
+        ]
+        return _resolution(twins, warnings, told)
 
     def explain(
         self,
@@ -115,16 +133,38 @@ class Policy:
         warnings, narrowed = _apply([step], resolution.tools, None)
         found = _resolution(resolution.tools, warnings, narrowed)
         later = iter(narrowed)
-        explanations = tuple(next(later) if why.allowed else why for why in resolution.explanations)
+        explanations = tuple(
+            replace(new := next(later), approval=why.approval if new.allowed else "") if why.allowed else why
+            for why in resolution.explanations
+        )
         return Resolution(found.tools, (*resolution.warnings, *found.warnings), explanations)
 
     def key_for(self, who: Situation) -> tuple[object, ...]:
         """Equal keys have equal resolutions of equal tools. There are as many as the policy can tell apart,
         not as many as there are agents, channels and senders."""
-        return tuple(step.key for step in self._steps(who))
+        asking = tuple(found.matcher for found in self._asking_lists(who))
+        return (*(step.key for step in self._steps(who)), asking)
 
     def _steps(self, who: Situation) -> list[PolicyStep]:
         return [step for levels in self._policies for step in steps_for(levels, who, self._words)]
+
+    def _asking_lists(self, who: Situation) -> list[NamedList]:
+        return [found for levels in self._policies for found in asking_lists(levels, who)]
+
+    def _twin(self, tool: Tool) -> Tool:
+        """The same tool, whose calls need an approval. One for each tool, because tools have an identity."""
+        found = tool if tool.hints.requires_approval else self._asking.get(tool)
+        if found is None:
+            hints = dataclasses.replace(tool.hints, requires_approval=True)
+            found = self._asking[tool] = dataclasses.replace(tool, hints=hints)
+        return found
+
+
+def _asked_by(tool: Tool, lists: Sequence[NamedList]) -> str:
+    """The rule by which the tool needs an approval, or an empty text."""
+    subject = subject_of(tool)
+    rules = ((found.name, found.matcher.rule_for(subject)) for found in lists)
+    return next((f'{name} "{rule}"' for name, rule in rules if rule is not None), "")
 
 
 def _written_in(document: object) -> tuple[WrittenPolicy, ...]:

@@ -49,6 +49,7 @@ class PolicyLevel(Struct, frozen=True):
     sandbox: SandboxLists | None
     by_channel: tuple[ForSome, ...]
     by_sender: tuple[ForSome, ...]
+    ask: Matcher | None = None  # what needs an approval
 
 
 class PolicyLevels(Struct, frozen=True):
@@ -96,7 +97,9 @@ def _level(path: str, label: str, prefix: str, section: Mapping[str, Any], words
         _lists(path, {key: section.get(key) for key in LIST_KEYS}, words),
         by_provider,
         _sandbox(f"{path}.sandbox", section.get("sandbox"), words),
-        *(_for_some(f"{path}.{key}", section.get(key), words) for key in ("byChannel", "bySender")),
+        _for_some(f"{path}.byChannel", section.get("byChannel"), words),
+        _for_some(f"{path}.bySender", section.get("bySender"), words),
+        _list(f"{path}.requireApproval", section.get("requireApproval"), words),
     )
 
 

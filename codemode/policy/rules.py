@@ -1,6 +1,7 @@
 """The words of a tool policy: entries, the lists they form, groups and profiles. Pure.
 
-An entry is a tool's name, an id such as "mcp:github:create_issue", either with `*` anywhere, or "group:name".
+An entry is a tool's name, an id such as "mcp:github:create_issue", either with `*` anywhere, "group:name", or
+what a tool says of itself: "permission:net", "hint:destructive".
 Names are compared in their plain form (names.py).
 """
 
@@ -39,18 +40,26 @@ PROFILES: dict[str, tuple[str, ...] | None] = {
     ),
     "full": None,
 }
-_GROUP = "group:"
+_GROUP, _PERMISSION, _HINT = "group:", "permission:", "hint:"
+HINTS = ("read-only", "destructive", "idempotent", "requires-approval")
 
 
 class Subject(Struct, frozen=True):
-    """A tool as lists see it: its name and its id, in their plain form."""
+    """A tool as lists see it: its name, its id and its permissions in their plain form, and its hints."""
 
     name: str
     tool_id: str
+    permissions: frozenset[str] = frozenset()
+    hints: frozenset[str] = frozenset()
 
 
 def subject_of(tool: Tool) -> Subject:
-    return Subject(plain_name(tool.name), plain_name(tool.id))
+    own = tool.hints
+    # a server or a client that calls its tool harmless gains nothing by it
+    said = (own.read_only and tool.trusted, own.destructive, own.idempotent, own.requires_approval)
+    hints = frozenset(name for name, is_said in zip(HINTS, said, strict=True) if is_said)
+    permissions = frozenset(map(plain_name, own.required_permissions))
+    return Subject(plain_name(tool.name), plain_name(tool.id), permissions, hints)
 
 
 class Entry(Struct, frozen=True):
@@ -60,6 +69,13 @@ class Entry(Struct, frozen=True):
     names: frozenset[str]  # without wildcards
     patterns: tuple[tuple[str, ...], ...]  # the pieces between the wildcards
     is_group: bool
+    permissions: tuple[tuple[str, ...], ...] = ()  # patterns too
+    hints: frozenset[str] = frozenset()
+
+    @property
+    def is_trait(self) -> bool:
+        """Whether it names what tools say of themselves, so that it means something without any tool."""
+        return bool(self.permissions or self.hints)
 
     def matches(self, subject: Subject) -> bool:
         if subject.name in self.names or subject.tool_id in self.names:
@@ -74,11 +90,31 @@ class Matcher:
         self.entries = entries
         self._named = {name: entry.text for entry in reversed(entries) for name in entry.names}
         self._with_patterns = tuple(entry for entry in entries if entry.patterns)
+        self._traits = tuple(entry for entry in entries if entry.is_trait)
 
-    def rule_for(self, subject: Subject) -> str | None:
-        """The entry that names the tool, as it was written."""
+    def rule_for(self, subject: Subject, *, covers: bool = False) -> str | None:
+        """The entry that names the tool, as it was written.
+
+        With `covers` permissions name a tool only if the list has all that it needs: leave for the network is
+        no leave for the disk.
+        """
         named = self._named.get(subject.name) or self._named.get(subject.tool_id)
-        return named or next((entry.text for entry in self._with_patterns if entry.matches(subject)), None)
+        named = named or next((entry.text for entry in self._with_patterns if entry.matches(subject)), None)
+        return named or (self._by_trait(subject, covers) if self._traits else None)
+
+    def _by_trait(self, subject: Subject, covers: bool) -> str | None:
+        for entry in self._traits:
+            if entry.hints & subject.hints:
+                return entry.text
+        rules = {
+            permission: entry.text
+            for permission in sorted(subject.permissions)
+            for entry in reversed(self._traits)
+            if any(fits(pattern, permission) for pattern in entry.permissions)
+        }
+        if not rules or (covers and len(rules) < len(subject.permissions)):
+            return None
+        return next(iter(rules.values()))
 
 
 class Vocabulary:
@@ -100,13 +136,21 @@ class Vocabulary:
         word = plain_name(text)
         is_group = word.startswith(_GROUP)
         words = self._members(key, text, ()) if is_group else (word,)
+        permissions = [word.removeprefix(_PERMISSION) for word in words if word.startswith(_PERMISSION)]
+        hints = [_hint(key, word) for word in words if word.startswith(_HINT)]
+        words = [word for word in words if not word.startswith((_PERMISSION, _HINT))]
+        if not all(permissions):
+            raise ConfigError(key, f'"{text}" names no permission: write "permission:net", for example.')
         names = frozenset(word for word in words if "*" not in word)
         patterns = tuple(split_pattern(word) for word in words if "*" in word)
-        return Entry(text, names, patterns, is_group)
+        needed = tuple(map(split_pattern, permissions))
+        return Entry(text, names, patterns, is_group, needed, frozenset(hints))
 
     def is_known(self, entry: Entry, offered: Sequence[Subject]) -> bool:
-        """Whether the entry means something here: a group, a core tool's name, or a tool of the run."""
-        return entry.is_group or any(map(entry.matches, _CORE)) or any(map(entry.matches, offered))
+        """Whether it means something here: a group, a trait, a core tool's name, or a tool of the run."""
+        if entry.is_group or entry.is_trait:
+            return True
+        return any(map(entry.matches, _CORE)) or any(map(entry.matches, offered))
 
     def _members(self, key: str, text: str, through: tuple[str, ...]) -> tuple[str, ...]:
         """Groups may name groups."""
@@ -120,6 +164,14 @@ class Vocabulary:
             word = plain_name(member)
             found += self._members(key, word, (*through, name)) if word.startswith(_GROUP) else (word,)
         return tuple(found)
+
+
+def _hint(key: str, word: str) -> str:
+    name = word.removeprefix(_HINT).replace("_", "-")
+    if name not in HINTS:
+        known = ", ".join(HINTS)
+        raise ConfigError(key, f'unknown hint "{name}".{did_you_mean(name, HINTS)} Known: {known}.')
+    return name
 
 
 # Known without being loaded, so that a list may name them in a run that lacks them.

@@ -57,7 +57,7 @@ class PolicyStep(Struct, frozen=True):
     def judge(self, subject: Subject) -> tuple[bool, str, str]:
         """Whether the tool stays, and the name of the list and the rule that decided."""
         for found in self.lists:
-            rule = found.matcher.rule_for(subject)
+            rule = found.matcher.rule_for(subject, covers=not self.denies)
             if rule is not None:
                 return not self.denies, found.name, f'{"deny" if self.denies else "allow"} "{rule}"'
         return self.denies, self.name, "not in its allowlist"
@@ -82,6 +82,14 @@ def steps_for(levels: PolicyLevels, who: Situation, words: Vocabulary) -> Iterat
         yield from _steps_for_some(f"{level.prefix}byChannel", level.by_channel, who.channel, words)
     for level in both:
         yield from _steps_for_some(f"{level.prefix}bySender", level.by_sender, who.sender, words)
+
+
+def asking_lists(levels: PolicyLevels, who: Situation) -> Iterator[NamedList]:
+    """The lists of tools that need an approval in this run."""
+    own = levels.agents.get(plain_name(who.agent)) if who.agent else None
+    for level in (levels.shared,) if own is None else (levels.shared, own):
+        if level.ask is not None:
+            yield NamedList(f"{level.prefix}requireApproval", level.ask)
 
 
 def _level_steps(

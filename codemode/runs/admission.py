@@ -11,6 +11,7 @@ from codemode.contract.inputs import ExecInput, InputRefused
 from codemode.contract.results import CodeModeResult
 from codemode.executor import Approve, CallFailed, Executor, Gates, HookChain
 from codemode.mcp.bridge import McpBridge
+from codemode.plugins import Offering, PluginRegistry
 from codemode.policy import Policy, Resolution, situation_of
 from codemode.runs.environment import Environment
 from codemode.runs.program_rules import EXEC, Outer, ask_rules, tell_rules
@@ -18,8 +19,7 @@ from codemode.runs.recorder import Recorder
 from codemode.runs.run import Run
 from codemode.tools import CallContext, Tool
 
-if TYPE_CHECKING:  # the first registration loads them
-    from codemode.namespaces import NamespaceRegistry
+if TYPE_CHECKING:  # the first registration loads it
     from codemode.surface import NamespaceText
 
 _MAX_ENVIRONMENTS = 64
@@ -32,7 +32,7 @@ class Admission:
     def __init__(
         self,
         config: CodeModeConfig,
-        tools: tuple[Tool, ...],
+        plugins: PluginRegistry,
         policy: Mapping[str, Any] | None,
         hooks: Any,
         approve: Approve | None,
@@ -40,17 +40,20 @@ class Admission:
         mcp: McpBridge,
     ) -> None:
         self._config = config
-        self._tools = tools
+        self._plugins = plugins
         self._policy = Policy(policy, config)
         self._hooks = HookChain(hooks)
         self._approve = approve
         self._recorder = recorder
         self._mcp = mcp
-        self._namespaces: NamespaceRegistry | None = None
         self._gates = Gates()
         self._environments: dict[tuple[object, ...], Environment] = {}  # by what the policy tells apart
         self._environments_version = 0
-        Catalog(tools)  # raises now, not at the first run, if two tools have one id
+
+    @property
+    def offer(self) -> Offering:
+        """What new runs may have: the engine's own tools and its plugins', at this moment."""
+        return self._plugins.offer
 
     async def prepare(self) -> None:
         """Call before `environment`: connects the lazy MCP servers."""
@@ -65,19 +68,26 @@ class Admission:
         model: str | None,
         allow: tuple[str, ...] | None,
         context: CallContext | None,
+        offer: Offering | None = None,
     ) -> Environment:
-        """The catalog under the policy. Environments of the engine's own and the servers' tools are cached
-        until the servers' tools change; the engine's own never do. Of too many the oldest is dropped."""
+        """The catalog under the policy. `offer` is that of a prepared run, which keeps what it had.
+
+        Environments without tools of a run's own are cached until the servers' tools change. Of too many the
+        oldest is dropped.
+        """
+        offered = offer or self.offer
         if self._mcp.version != self._environments_version:
             self._environments.clear()
             self._environments_version = self._mcp.version
         if own or allow is not None:
-            return self._make(Catalog(self.effective(own, agent, provider, model, allow, context).tools))
+            asked = self.effective(own, agent, provider, model, allow, context, offered)
+            return self._make(Catalog(asked.tools))
         who = situation_of(context, agent=agent, provider=provider, model=model)
-        key = self._policy.key_for(who)
+        key = (offered.version, *self._policy.key_for(who))
         found = self._environments.get(key)
         if found is None:
-            found = self._make(Catalog(self.effective((), agent, provider, model, None, context).tools))
+            asked = self.effective((), agent, provider, model, None, context, offered)
+            found = self._make(Catalog(asked.tools))
             if len(self._environments) >= _MAX_ENVIRONMENTS:
                 del self._environments[next(iter(self._environments))]
             self._environments[key] = found
@@ -91,9 +101,10 @@ class Admission:
         model: str | None,
         allow: tuple[str, ...] | None,
         context: CallContext | None,
+        offer: Offering | None = None,
     ) -> Resolution:
         """The tools that the policy leaves, and the run's own allowlist if it has one."""
-        tools = (*self._tools, *self._mcp.tools, *own)
+        tools = (*(offer or self.offer).tools, *self._mcp.tools, *own)
         who = situation_of(context, agent=agent, provider=provider, model=model)
         resolved = self._policy.resolve_for(tools, who)
         return resolved if allow is None else self._policy.narrow(resolved, allow)
@@ -129,16 +140,12 @@ class Admission:
 
         return Environment(catalog, executor, Library(catalog.tools, self._mcp.names))
 
-    @property
-    def namespaces(self) -> NamespaceRegistry:
-        if self._namespaces is None:
-            from codemode.namespaces import NamespaceRegistry
+    def namespace_texts(self, offer: Offering, catalog: Catalog) -> Sequence[NamespaceText]:
+        if not offer.namespaces:
+            return ()
+        from codemode.namespaces.registry import texts_of
 
-            self._namespaces = NamespaceRegistry()
-        return self._namespaces
-
-    def namespace_texts(self, catalog: Catalog) -> Sequence[NamespaceText]:
-        return () if self._namespaces is None else self._namespaces.texts(catalog)
+        return texts_of(offer.namespaces, catalog)
 
     def resolve_again(self, run: Run) -> None:
         """Gives a run that a dead engine left the tools it had, as far as today's policy allows them."""
@@ -150,12 +157,17 @@ class Admission:
         )
         self.add_namespaces(run)
 
-    def add_namespaces(self, run: Run) -> None:
+    def add_namespaces(self, run: Run, offer: Offering | None = None) -> None:
         """Gives a run its own namespaces, if any are visible. Raises InputRefused."""
-        visible = () if self._namespaces is None else self._namespaces.visible(run.environment.catalog)
-        if not visible:
+        registered = (offer or self.offer).namespaces
+        if not registered:
             return
         from codemode.namespaces import NamespaceContext, NamespaceScopes, ScopeRefused
+        from codemode.namespaces.registry import visible_in
+
+        visible = visible_in(registered, run.environment.catalog)
+        if not visible:
+            return
 
         context = NamespaceContext(
             agent_id=run.scope.agent,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Generic, ParamSpec, TypeVar, overload
+from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from codemode.tools.context import CallContext
 from codemode.tools.definition import Schema, Source, Tool, ToolFunction, ToolHints
@@ -45,6 +45,7 @@ def tool(
     requires_approval: bool = False,
     timeout_ms: int | None = None,
     concurrency: int | None = None,
+    required_permissions: Sequence[str] = (),
 ) -> FunctionTool[P, R]: ...
 @overload
 def tool(
@@ -62,6 +63,7 @@ def tool(
     requires_approval: bool = False,
     timeout_ms: int | None = None,
     concurrency: int | None = None,
+    required_permissions: Sequence[str] = (),
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
 
 
@@ -75,6 +77,7 @@ def tool(
     requires_approval: bool = False,
     timeout_ms: int | None = None,
     concurrency: int | None = None,
+    required_permissions: Sequence[str] = (),
     **words: Any,
 ) -> Any:
     """Use as `@tool`, `@tool(name=…, read_only=True, …)` or `tool(function, name=…)`.
@@ -89,6 +92,7 @@ def tool(
         requires_approval,
         _DEFAULTS.timeout_ms if timeout_ms is None else timeout_ms,
         _DEFAULTS.concurrency if concurrency is None else concurrency,
+        cast("tuple[str, ...]", required_permissions),
     )
     make = partial(make_tool, hints=hints, local_names=_names_where_called(), **words)
     return make if function is None else make(function)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 import msgspec
 from codemode_snapshots.label import is_text
@@ -37,8 +37,15 @@ class ToolHints:
     requires_approval: bool = False
     timeout_ms: int = 900_000
     concurrency: int = 256
+    required_permissions: tuple[str, ...] = ()  # for the policy: `permission:net`
 
     def __post_init__(self) -> None:
+        permissions = cast("object", self.required_permissions)
+        if not isinstance(permissions, list | tuple) or not all(
+            isinstance(one, str) and one.strip() for one in cast("list[object]", permissions)
+        ):
+            raise ConfigError("required_permissions", 'must be a list of names, such as ["net"].')
+        object.__setattr__(self, "required_permissions", tuple(cast("list[str]", permissions)))
         if self.timeout_ms < 1 or self.concurrency < 1:
             raise ConfigError("hints", "timeout_ms and concurrency must be at least 1.")
 

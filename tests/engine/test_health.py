@@ -17,6 +17,7 @@ from codemode.config import EngineSettings, load_config
 from codemode.executor import Decision
 from codemode.health import Doctor, Health
 from codemode.mcp.bridge import McpBridge
+from codemode.plugins import PluginRegistry
 from codemode.runs.loop_watch import LoopWatch
 from codemode.runs.stored_runs import StoredRuns, store_limits
 from codemode.tools import CallContext
@@ -109,7 +110,8 @@ async def test_a_layer_of_confinement_that_is_missing_is_named() -> None:
     settings = WorkerSettings(EngineSettings(warm_workers=1), entry="tests.workers.open_zygote")
     async with Supervisor(settings) as supervisor:
         limits = store_limits(load_config(True), EngineSettings())
-        doctor = Doctor(supervisor, StoredRuns(None, limits, None), McpBridge(None, nobody), LoopWatch(print))
+        stored, bridge = StoredRuns(None, limits, None), McpBridge(None, nobody)
+        doctor = Doctor(supervisor, stored, bridge, PluginRegistry(()), LoopWatch(print))
         found = doctor.look(lambda: (True, None))
     assert found["status"] == "degraded"
     assert "seccomp: as if it were not there" in reason_of(found, "confinement")

@@ -10,6 +10,7 @@ from codemode.contract.results import CodeModeResult
 def without_times(result: CodeModeResult) -> dict[str, Any]:
     said = result.to_dict()
     said["telemetry"].pop("durationsMs", None)
+    said["telemetry"].pop("durationMs", None)
     for call in said["telemetry"]["calls"]:
         del call["ms"]
     return said

@@ -63,6 +63,11 @@ async def test_names_become_identifiers_that_do_not_collide_and_the_declarations
     assert problems(content) == []
 
 
+async def test_a_server_s_tool_is_destructive_unless_the_server_says_otherwise() -> None:
+    own = [tool for tool in await listed("calls") if "/" not in tool.name]
+    assert {(tool.hints.read_only, tool.hints.destructive) for tool in own} == {(False, True)}
+
+
 async def test_schemas_with_cycles_loops_and_depth_are_declared_within_bounds() -> None:
     content = declarations(await listed("schemas"))
     assert problems(content) == []

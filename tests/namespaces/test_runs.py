@@ -12,6 +12,7 @@ from codemode import Engine, Waiting, tool
 from codemode.catalog import Catalog
 from codemode.executor import BeforeToolCall
 from codemode.namespaces import Namespace, NamespaceContext, NamespaceRegistry, namespace_tool
+from codemode.namespaces.registry import texts_of, visible_in
 from codemode.surface.description import describe_exec
 from codemode.tools import Tool, ToolError
 from tests.harness.engine import Desk, engine, failure_of, statuses, value_of, waiting
@@ -131,8 +132,8 @@ async def test_it_is_not_there_without_its_tools_and_neither_is_its_prompt() -> 
         value = value_of(await made.exec("return [typeof fleet, Object.keys(namespaces)]"))
     assert value == ["undefined", []]
     whole, part = Catalog([find, sink]), Catalog([find])
-    assert "Start with fleet.find." in describe_exec(whole, namespaces=registry.texts(whole))
-    assert "fleet" not in describe_exec(part, namespaces=registry.texts(part), index_budget=0)
+    assert "Start with fleet.find." in describe_exec(whole, namespaces=texts_of(registry.registered, whole))
+    assert "fleet" not in describe_exec(part, namespaces=texts_of(registry.registered, part), index_budget=0)
 
 
 @pytest.mark.parametrize(
@@ -148,8 +149,8 @@ def test_tools_of_that_name_from_elsewhere_do_not_make_it_visible(other: dict[st
     registry = NamespaceRegistry()
     registry.register("fleet", FLEET)
     foreign = [Tool(own.name, "", own.parameters, own.run, **other) for own in (find, sink)]
-    assert registry.visible(Catalog(foreign)) == ()
-    assert len(registry.visible(Catalog([*foreign, find, sink]))) == 1
+    assert visible_in(registry.registered, Catalog(foreign)) == ()
+    assert len(visible_in(registry.registered, Catalog([*foreign, find, sink]))) == 1
 
 
 async def test_clear_removes_what_a_plugin_registered() -> None:
@@ -261,6 +262,6 @@ def test_a_registered_object_and_a_namespace_are_the_same() -> None:
     )
     registry.register("fleet", own)
     registry.register("fleet", FLEET)
-    assert [found.namespace.prompt for found in registry.visible(Catalog([find, sink]))] == [
+    assert [found.namespace.prompt for found in visible_in(registry.registered, Catalog([find, sink]))] == [
         "Start with fleet.find."
     ]

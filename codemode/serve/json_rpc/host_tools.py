@@ -23,6 +23,7 @@ class Hints(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     requires_approval: bool = False
     timeout_ms: int = ToolHints().timeout_ms
     concurrency: int = ToolHints().concurrency
+    required_permissions: tuple[str, ...] = ()
 
 
 class HostToolSpec(Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,0 +1,106 @@
+"""Carries out each exec: from what a caller gave to the result, by way of a run and its first leg."""
+
+from __future__ import annotations
+
+import contextvars
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from codemode_snapshots import NO_VALUE
+
+from codemode import clock
+from codemode.contract.error_codes import ErrorCode
+from codemode.contract.inputs import InputRefused, read_caller, read_exec
+from codemode.contract.notes import with_notes
+from codemode.contract.results import CodeModeResult, Failed, failed, with_duration
+from codemode.contract.scope import UNSAID, Scope
+from codemode.plugins import Offering
+from codemode.policy import read_allow
+from codemode.runs.admission import Admission
+from codemode.runs.kept_results import KeptResults
+from codemode.runs.known_runs import KnownRuns
+from codemode.runs.leg import Leg, Services
+from codemode.runs.opening import Start
+from codemode.runs.phases import NO_CONTEXT, Origin
+from codemode.runs.run import Run
+from codemode.tools import CallContext, as_tools
+
+
+class AskedRun(NamedTuple):
+    """Who wants a run, and with what; `offer` is that of a prepared run, which keeps what it had."""
+
+    scope: Scope | None = None
+    agent: str = UNSAID.agent
+    session: str = UNSAID.session
+    agent_run: str = UNSAID.agent_run
+    tool_call: str = NO_VALUE
+    tools: Iterable[Any] = ()
+    allow: Sequence[str] | None = None
+    provider: str | None = None
+    model: str | None = None
+    context: CallContext | None = None
+    offer: Offering | None = None
+
+
+class Execs:
+    """Carries out execs; one per engine. `unready` says why nothing can run, or None."""
+
+    def __init__(
+        self,
+        services: Services,
+        admission: Admission,
+        runs: KnownRuns,
+        kept: KeptResults,
+        unready: Callable[[], Failed | None],
+    ) -> None:
+        self._config = services.config
+        self._services = services
+        self._recorder = services.recorder
+        self._admission = admission
+        self._runs = runs
+        self._kept = kept
+        self._unready = unready
+
+    async def exec(
+        self, given: str | Mapping[str, Any], language: str | None, asked: AskedRun
+    ) -> CodeModeResult:
+        began = time.perf_counter()
+        try:
+            caller = read_caller(asked.scope, asked.agent, asked.session, asked.agent_run, asked.tool_call)
+            program = read_exec(given, language, self._config)
+        except InputRefused as refused:
+            return self.refuse(refused.code, str(refused))
+        if (unready := self._unready()) is not None:
+            return unready
+        await self._admission.prepare()
+        own, allowed = tuple(as_tools(asked.tools)) if asked.tools else (), read_allow(asked.allow)
+        offer, (provider, model, context) = asked.offer or self._admission.offer, asked[7:10]
+        environment = self._admission.environment(own, caller.agent, provider, model, allowed, context, offer)
+        told, variables = context or NO_CONTEXT, contextvars.copy_context()
+        origin = Origin(provider, model, allowed, own, told, variables)
+        run = Run.started(caller, environment, origin, self._recorder.tally)
+        try:
+            self._admission.add_namespaces(run, offer)
+            program = await self._admission.ask_hooks(run, program)
+        except InputRefused as refused:
+            return self.refuse(refused.code, str(refused))
+        if (unready := self._unready()) is not None:  # the engine was closed meanwhile
+            return unready
+        run.set_program(program.program, program.language)
+        self._runs.add(run)
+        self._recorder.exec_started(run, "" if asked.tool_call == NO_VALUE else asked.tool_call)
+        leg = Leg(self._services, run).lead(Start(self._config.timeout_ms))
+        result = self._recorder.leg_ended(run, await self._runs.lead(run, leg))
+        result = self.noted(with_duration(result, clock.ms_since(began)))
+        if run.has_ended:
+            self._kept.put(run, result)
+        return await self._admission.tell_hooks(run, program, result)
+
+    def noted(self, result: CodeModeResult) -> CodeModeResult:
+        return with_notes(result, self._config.max_output_bytes)
+
+    def refuse(self, code: ErrorCode, text: str) -> Failed:
+        """The result of an exec or a wait that has no run."""
+        self._recorder.refused(code)
+        return failed(code, text)
