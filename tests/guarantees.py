@@ -38,6 +38,7 @@ GUARANTEES: dict[str, str] = {
     "no-modules": "import, export and require are refused before anything runs.",
     "no-host-access": "Filesystem, network, process and environment do not exist in a program.",
     "typescript-works": "TypeScript runs, and its compiler is not loaded for JavaScript.",
+    "no-program-holds-up-the-loop": "Whatever a program sends, no turn of the host's loop is long.",
     "late-loops-judge-no-deadline": "After a stall, what arrived is read before a deadline is judged.",
     "loops-do-not-block-the-host": "An endless loop times out while the host's event loop goes on working.",
     "memory-failure-ends-the-vm": "A program that goes over its heap is ended, whatever it catches.",

@@ -22,6 +22,8 @@ _log = logging.getLogger("codemode.catalog")
 
 TOOL_SEARCH_CONTROLS = frozenset(("tool_search_code", "tool_search", "tool_describe", "tool_call"))
 _COMPACT_DESCRIPTION = 400
+# Larger catalogs are searched off the event loop: indexing ten thousand tools takes half a second.
+LARGE_CATALOG = 300
 
 
 class Catalog:

@@ -42,6 +42,9 @@ class CallRequest(Struct, frozen=True):
     via: Via = "tools"
     # The context variables of the task that started the run; None for those of the task that calls.
     variables: contextvars.Context | None = None
+    # Of the JSON that the arguments were decoded from; 0 for arguments of the host's own.
+    json_bytes: int = 0
+    is_large: bool = False  # checking the arguments is a step for the lane
 
 
 class CallOk(Struct, frozen=True):

@@ -11,10 +11,11 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from codemode import clock
-from codemode.catalog import Catalog
+from codemode.catalog import LARGE_CATALOG, Catalog
 from codemode.executor.approvals import Approve, approval_id, ask, definition_of, request_approval
 from codemode.executor.audit import Audit, audit_event, tell_audit
 from codemode.executor.calling import Calling, OnEnd, join
@@ -35,9 +36,12 @@ from codemode.executor.host_code import ends_the_task
 from codemode.executor.reporting import Reporter
 from codemode.executor.running import Gates, run_tool
 from codemode.executor.validation import refuse_arguments
+from codemode.gate.lane import lane
 from codemode.tools import CallContext, Tool
+from codemode.tools.threads import call_in_thread
 
 _log = logging.getLogger("codemode.executor")
+T = TypeVar("T")
 
 _MAX_RESULT_BYTES = 8 << 20
 _MAX_NAME = 120
@@ -74,6 +78,7 @@ class Executor:
         self._max_result_bytes = max_result_bytes
         self._explain_unknown = explain_unknown
         self._task_names: dict[str, str] = {}
+        self._comparing = asyncio.Lock()
 
     async def call(self, request: CallRequest) -> CallResult:
         """Makes a call. Never raises for what a tool, a hook or a program did. Cancelled, it joins the
@@ -200,13 +205,31 @@ class Executor:
         because thousands of calls may be under way and each frame takes a third of a KB."""
         tool = self._find(request)
         if tool is None:
+            if len(self._catalog) > LARGE_CATALOG:
+                return self._look_for_nearest(request)
             return self.unknown(request.tool, request.via)
         if decided is not None:
             return self._decided(tool, request, calling, decided)
         arguments: Any = {} if request.arguments is None else request.arguments
-        refused = refuse_arguments(tool, arguments)
-        if refused is not None:
-            return refused
+        if request.is_large:
+            return self._check_large(tool, request, arguments, calling)
+        refused = refuse_arguments(tool, arguments, request.json_bytes)
+        return refused or self._checked(tool, request, arguments, calling)
+
+    async def _look_for_nearest(self, request: CallRequest) -> CallFailed:
+        """Off the event loop, and one at a time: ten thousand names are compared."""
+        async with self._comparing:
+            return await call_in_thread("nearest", partial(self.unknown, request.tool, request.via))
+
+    async def _check_large(
+        self, tool: Tool, request: CallRequest, arguments: Any, calling: Calling
+    ) -> CallResult:
+        refused = await _in_turn(request, partial(refuse_arguments, tool, arguments, request.json_bytes))
+        return refused or await self._checked(tool, request, arguments, calling)
+
+    def _checked(
+        self, tool: Tool, request: CallRequest, arguments: dict[str, Any], calling: Calling
+    ) -> Awaitable[CallResult]:
         if self._hooks.rules or tool.hints.requires_approval:
             return self._ask_first(tool, request, arguments, calling)
         return self._run(tool, arguments, self._context(tool, request, calling), calling)
@@ -237,7 +260,8 @@ class Executor:
                 return CallFailed("invalid_arguments", "InvalidArguments", told)
         if not tool.hints.requires_approval and verdict.approval is None:
             return await self._run(tool, verdict.arguments, context, calling)
-        approval = request_approval(tool, verdict.arguments, context, verdict.approval or "")
+        asking = partial(request_approval, tool, verdict.arguments, context, verdict.approval or "")
+        approval = await _in_turn(request, asking)
         if approval.id == approved:
             return await self._run(tool, verdict.arguments, context, calling)
         decision = await ask(self._approve, approval)
@@ -254,12 +278,13 @@ class Executor:
     ) -> CallResult:
         context = self._context(tool, request, calling)
         approval, decision = decided.approval, decided.decision
-        if approval.id != approval_id(context, tool.id, approval.arguments, approval.definition):
+        naming = partial(approval_id, context, tool.id, approval.arguments, approval.definition)
+        if approval.id != await _in_turn(request, naming):
             return CallFailed("denied", "ApprovalRefused", f"{tool.name}: the approval is for another action")
         if not decision.approved:
             reason = f": {decision.reason}" if decision.reason else ""
             return CallFailed("denied", "ApprovalRefused", f"{tool.name} was not approved{reason}")
-        refused = refuse_arguments(tool, approval.arguments)
+        refused = await _in_turn(request, partial(refuse_arguments, tool, approval.arguments))
         if refused is not None:
             return refused
         if decided.was_asked_here and approval.definition == definition_of(tool):
@@ -302,3 +327,8 @@ class Executor:
             None if sink is None else Reporter(given.run_id, request.call_id, tool.id, calling, sink),
             calling.meta,
         )
+
+
+async def _in_turn(request: CallRequest, step: Callable[[], T]) -> T:
+    """Does the step at once, or in the lane's own turn where the arguments are large."""
+    return await lane().run(step, request.context.session_id) if request.is_large else step()

@@ -35,15 +35,16 @@ _BACKTRACKING = 20_000
 _validators: WeakKeyDictionary[Tool, Validator | None] = WeakKeyDictionary()
 
 
-def refuse_arguments(tool: Tool, arguments: object) -> CallFailed | None:
-    """Why the tool cannot take the arguments; None if it can."""
+def refuse_arguments(tool: Tool, arguments: object, json_bytes: int = 0) -> CallFailed | None:
+    """Why the tool cannot take the arguments; None if it can. `json_bytes`: they were decoded from JSON of
+    this size, and are not checked for being JSON again."""
     if not isinstance(arguments, dict):
         return _refusal(tool, [f"takes one object, not {_kind(arguments)}"])
     given = cast("dict[str, Any]", arguments)
     try:
         # Refuses cycles and halves of surrogate pairs. Everything after it relies on that: hooks, approval
         # ids, and the validator, which recurses in native code and would crash on endless nesting.
-        size = len(msgspec.json.encode(given))
+        size = json_bytes or len(msgspec.json.encode(given))
         validator = _validator_of(tool)
         if validator is None or validator.is_valid(given):
             return None

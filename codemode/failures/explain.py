@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from codemode_runtime import wire
+from codemode_runtime.parts import MAX_PARTS
 from codemode_runtime.shapes import Limits, Stop
 
 from codemode.config import CodeModeConfig, Language
@@ -117,6 +118,12 @@ def explain_refusal(refused: wire.Refused, program: Program) -> Explained:
 
 
 def _too_large(failure: wire.Failure, config: CodeModeConfig) -> str:
+    if failure.parts:
+        return (
+            f"The returned value has {failure.parts:,} parts (lists, objects, keys, strings, numbers); "
+            f"a result may have {MAX_PARTS:,}. Return less: select fields, slice lists, summarise. "
+            f"It begins with: {_cut(failure.head, 200)}"
+        )
     return (
         f"The returned value is {_bytes(failure.bytes)} of JSON; with the output, a result may have "
         f"{_bytes(config.max_output_bytes)}. Return less: select fields, slice lists, summarise. "

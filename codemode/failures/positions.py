@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 _LINE_END = re.compile(r"\r\n|[\n\r\u2028\u2029]")
+_OTHER_ENDS = (("\r\n", " \n"), ("\r", "\n"), ("\u2028", "\n"), ("\u2029", "\n"))
 _MAX_FRAMES = 64
 _WIDEST = 120  # characters of a source line that are quoted
 
@@ -29,12 +30,9 @@ class Position:
 
 def locate(program: str, line: int, byte_column: int) -> Position | None:
     """None if the text has no such place."""
-    start = 0
-    for _ in range(line - 1):
-        end = _LINE_END.search(program, start)
-        if end is None:
-            return None
-        start = end.end()
+    start = _start_of(program, line)
+    if start is None:
+        return None
     end = _LINE_END.search(program, start)
     text = program[start : end.start() if end else len(program)]
     encoded = text.encode("utf-8", "surrogatepass")
@@ -44,6 +42,15 @@ def locate(program: str, line: int, byte_column: int) -> Position | None:
     blank = len(text) - before - len(text[before:].lstrip())
     before += 0 if before + blank == len(text) else blank  # the guest may point at the space before a word
     return Position(line, before + 1, text, start + before)
+
+
+def _start_of(program: str, line: int) -> int | None:
+    """Where the line begins. Makes all line ends alike first, each as long as it was: looking for a million
+    of them one by one takes a fifth of a second."""
+    for other, alike in _OTHER_ENDS:
+        program = program.replace(other, alike)
+    pieces = program.split("\n", max(line - 1, 0))
+    return len(program) - len(pieces[-1]) if len(pieces) >= line else None
 
 
 def find_position(stack: str, program: str, error_name: str) -> Position | None:

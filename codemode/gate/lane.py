@@ -8,6 +8,7 @@ loop is left for others, and no turn of it is longer than one step.
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -43,10 +44,14 @@ class Lane:
             await self._queue_up(session)
         self._is_taken = True
         self.steps += 1
+        collects = gc.isenabled()
+        gc.disable()  # a collection in the middle of a large step would make it several times as long
         began = time.perf_counter()
         try:
             return work()
         finally:
+            if collects:
+                gc.enable()
             asyncio.get_running_loop().call_later(time.perf_counter() - began, self._next)
 
     async def _queue_up(self, session: str) -> None:

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, cast
 
 import msgspec
 from codemode_runtime import wire
 from codemode_runtime.frames import FrameRefused
-from codemode_runtime.parts import refusal_of_passing
-from codemode_runtime.shapes import Settlement
+from codemode_runtime.parts import refusal_of, refusal_of_passing
+from codemode_runtime.shapes import MAX_TIMERS, Settlement
 from codemode_snapshots import Recorded, SnapshotError
 
 from codemode import clock
+from codemode.catalog import LARGE_CATALOG
 from codemode.config import CodeModeConfig
 from codemode.contract.telemetry import CallStatus
 from codemode.executor import (
@@ -36,6 +37,7 @@ from codemode.executor import (
     NeedsApproval,
     Via,
 )
+from codemode.gate.lane import LARGE_BYTES, is_large, lane
 from codemode.runs.in_flight import Work
 from codemode.runs.questions import Questions, is_question
 from codemode.runs.recorder import Recorder
@@ -46,9 +48,8 @@ from codemode.tools.threads import call_in_thread
 
 _log = logging.getLogger("codemode.nested")
 _encode = msgspec.json.encode
+_MAX_TARGET = 1_000  # characters of a name that a program calls
 _VIA: dict[str, Via] = {"mcp": "mcp", "namespace": "namespace"}
-# Larger catalogs are searched off the event loop: indexing ten thousand tools takes half a second.
-LARGE_CATALOG = 300
 _INTERRUPTED = CallFailed(
     "interrupted",
     "InterruptedError",
@@ -56,6 +57,7 @@ _INTERRUPTED = CallFailed(
 )
 # Turns a call as the program wrote it into one that the host knows.
 Translate = Callable[[Run, wire.Call], wire.Call]
+Then = Callable[[Run, Work, list[Any]], None]
 
 
 class HostWork:
@@ -86,20 +88,25 @@ class HostWork:
     def begin(self, run: Run, message: wire.Call | wire.Yield | wire.Timer | wire.Clear) -> None:
         """Takes one message of an idle guest. Raises FrameRefused for one that no guest of ours sends."""
         flight = run.in_flight
-        if not isinstance(message, wire.Clear) and (
-            message.id in flight.pending or run.active.meter.knows_call(str(message.id))
-        ):
-            raise FrameRefused("the program used an id twice")  # idempotency keys and the ledger use ids
+        if not isinstance(message, wire.Clear):
+            if not run.active.meter.is_new(message.id):
+                raise FrameRefused("the program used an id twice")  # idempotency keys and the ledger use ids
+            # guests keep these bounds themselves; the checks are for a worker that lies
+            if len(flight.pending) >= 2 * MAX_TIMERS + self._config.max_pending_tool_calls:
+                raise FrameRefused("the program has more timers than it may")
         match message:
             case wire.Call():
-                # the guest keeps this bound itself; the check is for a worker that lies
                 if flight.count_of_calls >= self._config.max_pending_tool_calls:
                     raise FrameRefused("the program has more calls under way than it may")
                 call = message if self._translate is None else self._translate(run, message)
-                work = Work(call.id, call.method, clock.wall_ms(), call.target, args=bytes(call.args))
+                work = Work(
+                    call.id, call.method, clock.wall_ms(), _clipped(call.target), args=bytes(call.args)
+                )
                 flight.add(work)
                 self._begin_call(run, work)
             case wire.Timer(id, ms):
+                if len(flight.timers) >= MAX_TIMERS:
+                    raise FrameRefused("the program has more timers than it may")
                 now = clock.wall_ms()
                 work = Work(id, "timer", now, due_ms=now + ms)
                 flight.add(work)
@@ -167,18 +174,58 @@ class HostWork:
         self._recorder.call_started(run, work)
         match work.method:
             case "search":
-                self._begin_search(run, work)
+                self._with_arguments(run, work, self._search)
             case "describe":
                 found = run.environment.catalog.describe(work.target)
-                self._finish(run, work, _unknown(run, work) if found is None else CallOk(_encode(found)))
+                if found is None:
+                    self._finish_unknown(run, work)
+                else:
+                    self._finish(run, work, CallOk(_encode(found)))
             case _:
                 self._launch(run, work, None)
 
-    def _begin_search(self, run: Run, work: Work) -> None:
+    def _with_arguments(self, run: Run, work: Work, then: Then) -> None:
+        """Goes on with the decoded arguments: at once, or in the lane's own turns where they are large."""
+        if is_large(work.args):
+            self._spawn(run, work, self._decode_large(run, work, then), "arguments")
+            return
         arguments = arguments_of(work.args)
         if isinstance(arguments, CallFailed):
             self._finish(run, work, arguments)
-            return
+        else:
+            then(run, work, arguments)
+
+    async def _decode_large(self, run: Run, work: Work, then: Then) -> None:
+        session = run.scope.session
+        refusal = await lane().run(partial(refusal_of, work.args), session)
+        if refusal is None:
+            arguments = await lane().run(partial(_decoded, work.args), session)
+        else:
+            arguments = _not_decoded(f"JSON {refusal}")
+        if work.id not in run.in_flight.pending:
+            return  # the run has ended meanwhile
+        if isinstance(arguments, CallFailed):
+            self._finish(run, work, arguments)
+        else:
+            then(run, work, arguments)
+
+    def _spawn(self, run: Run, work: Work, step: Coroutine[Any, Any, None], name: str) -> None:
+        """Runs a part of a call in a task of its own. A failure of ours ends the call."""
+
+        async def guarded() -> None:
+            try:
+                await step
+            except Exception:
+                _log.exception("the %s of a call failed", name)
+                run.in_flight.tasks.pop(work.id, None)
+                self._finish(run, work, BROKEN)
+            finally:
+                if run.in_flight.tasks.get(work.id) is task:
+                    del run.in_flight.tasks[work.id]
+
+        task = run.in_flight.tasks[work.id] = asyncio.create_task(guarded(), name=f"codemode {name}")
+
+    def _search(self, run: Run, work: Work, arguments: list[Any]) -> None:
         query, options = (*arguments, None, None)[:2]
         fields = cast("dict[str, Any]", options) if isinstance(options, dict) else {}
         limit = fields.get("limit", self._config.search_default_limit)
@@ -190,44 +237,65 @@ class HostWork:
         wanted = query if isinstance(query, str) else ""
         count = int(max(1, min(limit, self._config.max_search_limit)))
         if len(catalog) > LARGE_CATALOG:
-            searching = self._search_in_thread(run, work, wanted, count)
-            run.in_flight.tasks[work.id] = asyncio.create_task(searching, name="codemode search")
+            self._spawn(run, work, self._search_in_thread(run, work, wanted, count), "search")
         else:
             self._finish(run, work, CallOk(_encode(catalog.search(wanted, count))))
 
     async def _search_in_thread(self, run: Run, work: Work, query: str, count: int) -> None:
         search = partial(run.environment.catalog.search, query, count)
-        try:
-            # one search at a time: the first builds the index, the others find it built
-            async with self._searching:
-                result: CallOk | CallFailed = CallOk(_encode(await call_in_thread("search", search)))
-        except Exception:
-            _log.exception("a search failed")
-            result = BROKEN
-        finally:
-            run.in_flight.tasks.pop(work.id, None)
-        self._finish(run, work, result)
+        # one search at a time: the first builds the index, the others find it built
+        async with self._searching:
+            found = await call_in_thread("search", search)
+        self._finish(run, work, CallOk(_encode(found)))
+
+    def _finish_unknown(self, run: Run, work: Work) -> None:
+        """Looks for the nearest names, in a large catalog off the event loop."""
+        if len(run.environment.catalog) > LARGE_CATALOG:
+            self._spawn(run, work, self._find_nearest(run, work), "nearest")
+        else:
+            self._finish(run, work, _unknown(run, work))
+
+    async def _find_nearest(self, run: Run, work: Work) -> None:
+        async with self._searching:
+            failure = await call_in_thread("nearest", partial(_unknown, run, work))
+        self._finish(run, work, failure)
 
     def _launch(self, run: Run, work: Work, decided: Decided | None) -> None:
-        arguments = arguments_of(work.args)
-        if isinstance(arguments, CallFailed):
-            self._finish(run, work, arguments)
-            return
+        if decided is not None:
+            # what was approved is run, and the arguments of then are not needed again
+            self._start(run, work, [decided.approval.arguments], decided)
+        elif work.method != "namespace" and not work.tool:
+            self._start(run, work, [], None)  # nobody takes them: there is no such tool
+        else:
+            self._with_arguments(run, work, self._start)
+
+    def _start(
+        self,
+        run: Run,
+        work: Work,
+        arguments: list[Any],
+        decided: Decided | None = None,
+    ) -> None:
         target, given = work.target, arguments[0] if arguments else None
-        if work.method == "namespace":
-            resolved = _scope_call(run, work, arguments)
+        if work.method == "namespace" and decided is None:
+            if run.environment.scopes is None:
+                self._finish_unknown(run, work)
+                return
+            resolved = run.environment.scopes.resolve(work.target, arguments)
             if isinstance(resolved, CallFailed):
                 self._finish(run, work, resolved)
                 return
             target, given = resolved
         request = CallRequest(
-            target,
+            work.tool if work.method == "namespace" else target,
             given,
             call_id=str(work.id),
             idempotency_key=f"{run.id}:{work.id}",
             context=run.call_context(),
             via=_VIA.get(work.method, "tools"),
             variables=run.origin.variables,
+            json_bytes=0 if work.method == "namespace" else len(work.args),  # there the integration made them
+            is_large=is_large(work.args),
         )
         calling = run.environment.executor.start(request, partial(self._end, run, work), decided)
         run.in_flight.calls.append(calling)
@@ -248,7 +316,18 @@ class HostWork:
 
     def _finish(self, run: Run, work: Work, result: CallOk | CallFailed) -> None:
         data = result.json
-        refusal = refusal_of_passing(data)
+        if len(data) > LARGE_BYTES:
+            self._spawn(run, work, self._finish_large(run, work, result, data), "result")
+        else:
+            self._settle(run, work, result, data, refusal_of_passing(data))
+
+    async def _finish_large(self, run: Run, work: Work, result: CallOk | CallFailed, data: bytes) -> None:
+        refusal = await lane().run(partial(refusal_of_passing, data), run.scope.session)
+        self._settle(run, work, result, data, refusal)
+
+    def _settle(
+        self, run: Run, work: Work, result: CallOk | CallFailed, data: bytes, refusal: str | None
+    ) -> None:
         if refusal is not None:
             result = CallFailed("tool_error", "ToolError", f"the tool's result is {refusal}")
             data = result.json
@@ -285,20 +364,29 @@ def _tool(run: Run, work: Work) -> Tool | None:
     return None if target is None else run.environment.catalog.get(target)
 
 
-def _scope_call(run: Run, work: Work, arguments: list[Any]) -> tuple[str, Any] | CallFailed:
-    """Refuses a name that no namespace of this run has, even if the worker sent it."""
-    scopes = run.environment.scopes
-    return _unknown(run, work) if scopes is None else scopes.resolve(work.target, arguments)
-
-
 def _unknown(run: Run, work: Work) -> CallFailed:
     return run.environment.executor.unknown(work.target, _VIA.get(work.method, "tools"))
 
 
 def arguments_of(args: bytes) -> list[Any] | CallFailed:
     """Decodes the guest's JSON array of arguments."""
+    refusal = refusal_of(args)
+    return _decoded(args) if refusal is None else _not_decoded(f"JSON {refusal}")
+
+
+def _decoded(args: bytes) -> list[Any] | CallFailed:
+    """The same for what was measured before."""
     try:
-        found = wire.decode_value(args)
-    except FrameRefused as refused:
-        return CallFailed("invalid_arguments", "InvalidArguments", f"the input is {refused}")
+        found: object = msgspec.json.decode(args)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        return _not_decoded(f"not JSON: {error}")
     return cast("list[Any]", found) if isinstance(found, list) else []
+
+
+def _not_decoded(why: str) -> CallFailed:
+    return CallFailed("invalid_arguments", "InvalidArguments", f"the input is {why}")
+
+
+def _clipped(target: str) -> str:
+    """A name that no tool has, for one that is longer than any."""
+    return target if len(target) <= _MAX_TARGET else target[:_MAX_TARGET] + "…"

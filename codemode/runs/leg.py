@@ -60,6 +60,7 @@ class Services:
 
 
 _SUSPENDS = LegPolicy()
+_IN_A_TURN = 500  # messages of one batch that are taken in one turn of the loop
 
 
 class Leg:
@@ -122,12 +123,14 @@ class Leg:
         while isinstance(outcome, wire.Idle):
             self._note(outcome)
             run.active.note_idle(outcome.returned)
-            for message in outcome.messages:
+            for at, message in enumerate(outcome.messages, 1):
                 match message:
                     case wire.Text() | wire.Json():
                         self._recorder.output_added(run, message)
                     case _:
                         self._begin(worker, message)
+                if not at % _IN_A_TURN:
+                    await asyncio.sleep(0)  # thousands of timers are a tenth of a second
             reason = await self._until_deliverable()
             if reason is not None:
                 return await self._suspend(worker, reason)

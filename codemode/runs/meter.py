@@ -73,6 +73,7 @@ class _Counters(Struct, omit_defaults=True):
     visible_tools: tuple[str, ...] = ()
     catalog: CatalogFacts | None = None
     texts: int = 0  # calls whose tool said more than a code
+    last_id: int = 0
 
 
 class RunMeter:
@@ -132,8 +133,12 @@ class RunMeter:
         if found is not None:
             self._state.ledger[id] = replace(found, ms=round(ms, 3))
 
-    def knows_call(self, id: str) -> bool:
-        return id in self._state.ledger
+    def is_new(self, id: int) -> bool:
+        """Whether no call, timer or yield had this id before: guests count up."""
+        if id <= self._state.last_id:
+            return False
+        self._state.last_id = id
+        return True
 
     def finish_call(self, end: CallEnd) -> None:
         before = self._state.ledger[end.id]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from codemode.catalog import LARGE_CATALOG
 from codemode.config import SearchMode, ToolSearchConfig
 from codemode.contract.telemetry import CallMethod
 from codemode.executor import (
@@ -20,7 +21,6 @@ from codemode.executor import (
     Executor,
     NeedsApproval,
 )
-from codemode.runs.host_work import LARGE_CATALOG
 from codemode.tool_search import answers
 from codemode.tool_search.answers import Answer
 from codemode.tool_search.catalog import SearchCatalog

@@ -11,10 +11,11 @@ import zlib
 from collections.abc import Callable, Sequence
 
 import msgspec
+from codemode_runtime.parts import most_parts
 
 from codemode.contract.results import Completed, Failed, Output, Waiting
 from codemode.contract.telemetry import CallError, CallRecord, utf8_bytes
-from codemode.trajectory.recording import Content, PartKind, Recording, shape_of, type_of
+from codemode.trajectory.recording import MAX_VALUE_BYTES, Content, PartKind, Recording, shape_of, type_of
 from codemode.trajectory.stored_trace import ApprovalMark, CallMark, LegMark, Packed, TraceState, row_of
 
 MAX_LEGS = 256
@@ -22,6 +23,7 @@ MAX_CALLS = 2000
 MAX_RECORDED_BYTES = 1 << 20
 _MAX_SHAPES = 64
 _WORTH_COMPRESSING = 1024
+_MAX_SHAPED = 2_000  # parts of arguments whose shape is looked at
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Packed)
@@ -113,9 +115,12 @@ class Trace:
 
     def begin_call(self, call_id: int, tool: str, args: bytes, at_ms: int) -> Content | None:
         """`args` is the guest's JSON array of arguments. Returns the shape of the first."""
-        given = _first(args)
-        shape = shape_of(given) if given else None
-        taken = self._take("input", tool, lambda: given) if given else None
+        shape: Content | None = {"type": type_of(args[1:2])}
+        taken: bytes | None = None
+        if len(args) <= MAX_VALUE_BYTES and most_parts(args) <= _MAX_SHAPED:
+            given = _first(args)
+            shape = shape_of(given) if given else None
+            taken = self._take("input", tool, lambda: given) if given else None
 
         def begin(state: TraceState) -> None:
             leg = state.legs[-1]

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from codemode_runtime.frames import Data, Frame, FrameReader, FrameRefused
 
 _CHUNK = 64 << 10
+MAX_HEAD = 1 << 20  # what is large is in tails: batches.py
 _LARGE_CHUNK = 1 << 20  # only inside a large frame; for a small one, allocating it costs more than reading
 
 
@@ -28,7 +29,8 @@ class Channel:
         on_end: Callable[[FrameRefused | None], None],
     ) -> None:
         connection.setblocking(False)
-        self.reader = FrameReader(max_tail=0)
+        self.reader = FrameReader(MAX_HEAD, 0)
+        self._has_more = False
         self._loop = asyncio.get_running_loop()
         self._connection = connection
         self._descriptor = connection.fileno()
@@ -42,6 +44,11 @@ class Channel:
     @property
     def is_open(self) -> bool:
         return self._descriptor >= 0
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the peer has sent more than one frame at once, or has not taken all that was sent to it."""
+        return self._has_more or bool(self._unsent)
 
     def is_deserted(self) -> bool:
         """Whether the peer is gone and left nothing to read. Asks the socket: the loop may not know yet."""
@@ -104,8 +111,9 @@ class Channel:
         except FrameRefused as refused:
             self._end(refused)
             return True
-        for frame in frames or ():
+        for at, frame in enumerate(frames or (), 1):
             if self.is_open:
+                self._has_more = frames is not None and at < len(frames)
                 self._on_frame(frame)
         return frames is not None
 

@@ -83,6 +83,7 @@ class Supervisor:
         except BaseException:
             self._free_slot()
             raise
+        worker.session = session
         self._leased.add(worker)
         return worker
 

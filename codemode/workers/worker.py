@@ -16,7 +16,7 @@ import socket
 from collections.abc import Sequence
 from typing import Protocol
 
-from codemode_runtime import wire
+from codemode_runtime import batches, wire
 from codemode_runtime.frames import Data, Frame, FrameRefused, frame_parts
 from codemode_runtime.language import Language
 from codemode_runtime.shapes import Layer, Limits, Lookup, Settlement, pack_settlements
@@ -25,6 +25,7 @@ from codemode.gate.heartbeat import Alarm
 from codemode.workers.busy_wait import BusyWait, Processors
 from codemode.workers.channel import Channel
 from codemode.workers.errors import Aborted, ProtocolViolation, SupervisorError, WorkerLost
+from codemode.workers.gathering import OUTPUT_SLACK, gather, largest_batch
 
 # For captures: the guest computes nothing then, so no budget bounds them.
 _PATIENCE_SECONDS = 30.0
@@ -32,8 +33,6 @@ _CLOSE_SECONDS = 0.001
 _ATTEND = frame_parts(wire.encode(wire.Attend()))
 _DELIVER = wire.encode(wire.Deliver())
 _RESET = frame_parts(wire.encode(wire.Reset()))
-# The guest counts output and stops a program that makes too much; the check here only catches a lying worker.
-_OUTPUT_SLACK = 2
 _OUTCOMES = (
     wire.Idle,
     wire.Done,
@@ -82,6 +81,7 @@ class Worker:
         self.layers: tuple[Layer, ...] = ()
         self.is_leased = False
         self.was_killed = False
+        self.session = ""  # whose leg it runs
         self._legs_left = legs
         self._owner = owner
         self._grace = grace_ms / 1000
@@ -93,6 +93,7 @@ class Worker:
         self._descriptor: RunDescriptor | None = None
         self._alarm: Alarm | None = None  # for the leg's deadline, or for one deliver after it
         self._is_computing = False
+        self._max_tail = 0
         self._output_left = 0
         self._items_left = 0
         self._is_starting = True
@@ -162,7 +163,7 @@ class Worker:
             message, delta = await self._answer()
         finally:
             patience.cancel()
-        self._channel.reader.max_tail = 0
+        self._channel.reader.max_tail = self._max_tail
         if not isinstance(message, wire.Captured):
             raise self._break(ProtocolViolation("the worker answered a capture with something else"))
         return message, delta
@@ -218,7 +219,9 @@ class Worker:
         if limits.memory_bytes > self._memory_bytes:
             raise ValueError(f"a heap of {limits.memory_bytes} bytes: workers have {self._memory_bytes}")
         self._descriptor = descriptor
-        self._output_left = _OUTPUT_SLACK * limits.output_bytes
+        self._channel.reader.max_tail = largest_batch(limits)
+        self._max_tail = self._channel.reader.max_tail
+        self._output_left = OUTPUT_SLACK * limits.output_bytes
         self._items_left = limits.output_items
 
     def _open(self, request: list[Data], budget_ms: int) -> None:
@@ -229,17 +232,30 @@ class Worker:
     async def outcome(self) -> wire.Outcome:
         """Waits for the outcome of the request that was sent."""
         self._is_computing = True
-        outcome, _ = await self._answer()
+        outcome, tail = await self._answer()
         self._is_computing = False
         if not isinstance(outcome, _OUTCOMES):
             raise self._break(ProtocolViolation("the worker answered with no outcome"))
+        if tail:
+            outcome = await self._gathered(outcome, tail)
         self._is_suspect = isinstance(outcome, _SUSPECT)
         size, items = _output_of(outcome)
         self._output_left -= size
         self._items_left -= items
+        if len(getattr(outcome, "messages", ())) > batches.MAX_MESSAGES:
+            raise self._break(ProtocolViolation("the worker sent more messages at once than it may"))
         if self._output_left < 0 or self._items_left < 0:
             raise self._break(ProtocolViolation("the worker sent more output than a program may make"))
         return outcome
+
+    async def _gathered(self, outcome: wire.Outcome, tail: Data) -> wire.Outcome:
+        try:
+            return await gather(outcome, tail, self.session)
+        except FrameRefused as refused:
+            raise self._break(ProtocolViolation(str(refused))) from None
+        except asyncio.CancelledError:
+            self._break(Aborted("the caller was cancelled"))
+            raise
 
     def _send(self, request: list[Data], *, opens: bool = False) -> None:
         if self._fault is not None:
@@ -285,6 +301,9 @@ class Worker:
                 self.layers = layers or self.layers
                 self._owner.worker_is_ready(self)
             case wire.LookupRequest(kind, key) if self._reply is not None and self._descriptor is not None:
+                if self._channel.is_behind:  # a guest waits for each answer
+                    self._break(ProtocolViolation("the worker asked again without reading the answer"))
+                    return
                 self._answer_lookup(self._descriptor, Lookup(kind), key)
             case wire.Ready() | wire.LookupRequest():
                 self._break(ProtocolViolation("the worker spoke out of turn"))

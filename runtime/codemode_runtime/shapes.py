@@ -65,6 +65,7 @@ class EmptyDescriptor:
 
 
 MAX_OUTPUT_ITEMS = 20_000
+MAX_TIMERS = 1_000  # at once, and as many yields
 MAX_REASON = 1_000  # bytes of the text given to yield_control
 
 

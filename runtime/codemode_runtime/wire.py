@@ -12,14 +12,16 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 import msgspec
 from msgspec import Meta, Raw, Struct
 
+from codemode_runtime.batches import INLINE_BYTES
 from codemode_runtime.frames import FrameRefused
 from codemode_runtime.language import Language
-from codemode_runtime.parts import refusal_of
+from codemode_runtime.parts import MAX_PARTS, measure, refusal_of
 from codemode_runtime.shapes import MAX_REASON, Layer, Limits, LossyValue, Stop
 
 WorkId = Annotated[int, Meta(ge=1, le=0xFFFFFFFF)]
 Count = Annotated[int, Meta(ge=0, le=0xFFFFFFFF)]
 Micros = Annotated[int, Meta(ge=0)]
+T = TypeVar("T")
 M = TypeVar("M")  # messages: a worker writes them raw, the host reads them typed
 R = TypeVar("R")  # a result or a failure, in the same way
 
@@ -179,15 +181,19 @@ class Failure(Struct, frozen=True, forbid_unknown_fields=True):
     causes: tuple[Cause, ...] = ()
     thrown: Raw = Raw()  # empty for undefined and for an error; a union with None would refuse every value
     bytes: Count = 0
+    parts: Count = 0  # of a value that has too many of them
     head: str = ""
 
 
 class _Measured(Message, frozen=True, kw_only=True):
     """What a worker adds to what its guest says. `exact_positions` is False if the program was reprinted, and
-    its positions mean nothing."""
+    its positions mean nothing. A large batch is in the frame's tail, in so many `chunks` (batches.py), and so
+    is a large result or failure: `apart`, it is the last of them."""
 
     spent: Spent = Spent()
     exact_positions: bool = True
+    chunks: Count = 0
+    apart: bool = False
 
 
 class _Outcome(_Measured, Generic[M], frozen=True):
@@ -279,7 +285,13 @@ _encoder = msgspec.json.Encoder()
 _to_worker = msgspec.json.Decoder(ToWorker)
 _from_worker = msgspec.json.Decoder(FromWorker)
 _value: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
-_raws = msgspec.json.Decoder(list[Raw])
+_chunk = msgspec.json.Decoder(GuestMessages)
+_single = msgspec.json.Decoder(GuestMessage)
+_done = msgspec.json.Decoder(Value)
+_failed = msgspec.json.Decoder(Failure)
+_REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError)
+_MAX_FACTS = 2_000  # parts of a result beside its value, and of a failure beside what was thrown
+MAX_THROWN = 16_384  # bytes of a thrown value that the guest tells, and so the most parts of it
 
 
 def encode(message: Message) -> bytes:
@@ -293,24 +305,61 @@ def decode_to_worker(head: bytes) -> ToWorker:
 
 def decode_from_worker(head: bytes) -> FromWorker:
     """For the host. Takes any bytes: returns a message or raises FrameRefused, and nothing else."""
-    try:
-        head.decode()  # the decoder does not check the parts that it skips
-        message = _from_worker.decode(head)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
-        raise FrameRefused(f"no message of a worker: {error}") from None
-    _check_values(message)
-    return message
-
-
-def _check_values(message: FromWorker) -> None:
-    """Checks that values which go into a result unread will decode later: a number of 5,000 digits is JSON,
-    and yet no decoder takes it."""
+    message: FromWorker = _read(_from_worker, head)
     if isinstance(message, Done):
         decode_value(message.result.value)
     if isinstance(message, Done | Idle | Threw | Stopped | Interrupted):
-        for item in message.messages:
-            if isinstance(item, Json):
-                decode_value(item.value)
+        _check_values(message.messages)
+    return message
+
+
+def decode_chunk(chunk: memoryview) -> GuestMessages:
+    """The messages of one chunk. A large one is a single message: that makes no more than its fields."""
+    data = bytes(chunk)
+    messages: GuestMessages
+    if data[:1] == b"{":
+        messages = (_read(_single, data),)
+    elif len(data) > INLINE_BYTES:
+        raise FrameRefused("a large chunk of several messages")
+    else:
+        messages = _read(_chunk, data)
+    _check_values(messages)
+    return messages
+
+
+def decode_result(chunk: memoryview) -> Value:
+    data = bytes(chunk)
+    _require_parts(data, MAX_PARTS + _MAX_FACTS)
+    result: Value = _read(_done, data)
+    decode_value(result.value)
+    return result
+
+
+def decode_failure(chunk: memoryview) -> Failure:
+    data = bytes(chunk)
+    _require_parts(data, MAX_THROWN + _MAX_FACTS)
+    return _read(_failed, data)
+
+
+def _read(decoder: msgspec.json.Decoder[T], data: bytes) -> T:
+    try:
+        data.decode()  # the decoder does not check the parts that it skips
+        return decoder.decode(data)
+    except _REFUSED as error:
+        raise FrameRefused(f"no message of a worker: {error}") from None
+
+
+def _require_parts(data: bytes, most: int) -> None:
+    if measure(data).parts > most:
+        raise FrameRefused(f"more than {most} parts in a result")
+
+
+def _check_values(messages: GuestMessages) -> None:
+    """Checks that values which go into a result unread will decode later: a number of 5,000 digits is JSON,
+    and yet no decoder takes it."""
+    for item in messages:
+        if isinstance(item, Json):
+            decode_value(item.value)
 
 
 def decode_value(raw: Raw | bytes) -> Any:
@@ -321,13 +370,5 @@ def decode_value(raw: Raw | bytes) -> Any:
         raise FrameRefused(f"JSON {refusal}")
     try:
         return _value.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
+    except _REFUSED as error:
         raise FrameRefused(f"not JSON: {error}") from None
-
-
-def count_messages(messages: bytes) -> int | None:
-    """How many messages a guest's JSON array holds; None if it is not one, such as one half written."""
-    try:
-        return len(_raws.decode(messages))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError):
-        return None

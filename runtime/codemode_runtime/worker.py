@@ -12,23 +12,22 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
-from codemode_runtime import wire
+from codemode_runtime import batches, wire
 from codemode_runtime.compile import SourceError, prepare
 from codemode_runtime.delta import DeltaRefused
 from codemode_runtime.frames import Data, FrameRefused
 from codemode_runtime.guest import Guest, GuestOutcome
 from codemode_runtime.line import Line, Nowhere
 from codemode_runtime.offered import OfferedDescriptor
+from codemode_runtime.parts import MAX_PARTS, measure
 from codemode_runtime.shapes import Layer, Limits, Settlement, Stop, pack_settlements
 from codemode_runtime.watchdog import Interruptible, Watchdog
 
-# A worker refuses more, so that a program cannot keep the host busy with decoding.
-MAX_MESSAGES = 20_000
-MAX_MESSAGE_BYTES = 48 << 20
-_COUNT_ABOVE = 256 << 10  # fewer bytes than this cannot hold too many
+_HEAD = 200  # characters of a value that is not told whole
 
 
 class WorkerLoop:
@@ -146,11 +145,11 @@ class WorkerLoop:
     def _report(self, outcome: GuestOutcome, spent: wire.Spent) -> None:
         self._expects_soon = isinstance(outcome, wire.Idle) and outcome.pending_calls > 0
         measured: dict[str, Any] = {"spent": spent, "exact_positions": self._exact_positions}
-        if _is_too_much(outcome.messages):
-            frame = wire.Stopped(Raw(b"[]"), Stop.MESSAGES, **measured)
-        else:
-            frame = replace(outcome, **_unread(outcome), **measured)
-        self._line.send(wire.encode(frame))
+        try:
+            head, tail = _encode(outcome, measured)
+        except batches.TooMuch:
+            head, tail = wire.encode(wire.Stopped(Raw(b"[]"), Stop.MESSAGES, **measured)), b""
+        self._line.send(head, tail)
 
     def _capture(self, max_bytes: int) -> None:
         began = time.perf_counter_ns()
@@ -162,31 +161,61 @@ class WorkerLoop:
         """Runs in the watchdog's thread. The guest computes on, so its messages may be half written."""
         try:
             sent = b"[]" if guest is None else guest.read_messages()
-            if _is_too_much(sent) or wire.count_messages(sent) is None:
-                sent = b"[]"
-            said = wire.Interrupted(Raw(sent), exact_positions=self._exact_positions)
-            self._line.send(wire.encode(said))
+            measured: dict[str, Any] = {"exact_positions": self._exact_positions}
+            try:
+                batches.split(sent)
+                head, tail = _encode(wire.Interrupted(sent), measured)
+            except (batches.TooMuch, FrameRefused):
+                head, tail = _encode(wire.Interrupted(b"[]"), measured)
+            self._line.send(head, tail)
         finally:
             os._exit(0)
 
 
-def _unread(outcome: GuestOutcome) -> dict[str, Raw]:
-    """The JSON of the guest, by field, to be sent as it is."""
+def _encode(outcome: GuestOutcome, measured: dict[str, Any]) -> tuple[bytes, bytes]:
+    """Head and tail of the frame: the guest's JSON as it is, in the tail if it is large."""
+    chunks: list[bytes] = []
     own = {"messages": Raw(outcome.messages)}
+    if len(outcome.messages) > batches.INLINE_BYTES:
+        chunks = batches.split(outcome.messages)
+        own["messages"] = Raw(b"[]")
+        measured["chunks"] = len(chunks)
     match outcome:
+        case wire.Done(result=result) if len(result) > MAX_PARTS and measure(result).parts > MAX_PARTS:
+            failure = _too_many_parts(result)
+            outcome = wire.Threw(outcome.messages, failure)
+            return _encode_end(outcome, "failure", failure, b"", own, chunks, measured)
         case wire.Done(result=result):
-            own["result"] = Raw(result)
+            return _encode_end(outcome, "result", result, b'{"value":null,"lossy":[]}', own, chunks, measured)
         case wire.Threw(failure=failure):
-            own["failure"] = Raw(failure)
+            return _encode_end(outcome, "failure", failure, b'{"kind":"exception"}', own, chunks, measured)
         case _:
-            pass
-    return own
+            return wire.encode(replace(outcome, **own, **measured)), batches.pack(chunks)
 
 
-def _is_too_much(messages: bytes) -> bool:
-    if len(messages) < _COUNT_ABOVE:
-        return False
-    return len(messages) > MAX_MESSAGE_BYTES or (wire.count_messages(messages) or 0) > MAX_MESSAGES
+def _encode_end(
+    outcome: GuestOutcome,
+    field: str,
+    said: bytes,
+    stand_in: bytes,
+    own: dict[str, Raw],
+    chunks: list[bytes],
+    measured: dict[str, Any],
+) -> tuple[bytes, bytes]:
+    """`said` is how the program ended, as its guest says it."""
+    own[field] = Raw(said)
+    if len(said) > batches.INLINE_BYTES:
+        own[field] = Raw(stand_in)
+        measured["apart"] = True
+        chunks.append(said)
+    return wire.encode(replace(outcome, **own, **measured)), batches.pack(chunks)
+
+
+def _too_many_parts(result: bytes) -> bytes:
+    """The failure for a value that the host would not decode."""
+    begins = result[: _HEAD + 20].decode(errors="ignore").removeprefix('{"value":')[:_HEAD]
+    facts = {"bytes": len(result), "parts": measure(result).parts, "head": begins}
+    return msgspec.json.encode({"kind": "value_too_large", **facts})
 
 
 def _micros_since(began: int) -> int:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 import wasmtime
+from codemode_runtime import batches
 from codemode_runtime import guest as guests
-from codemode_runtime import worker
 from codemode_runtime.delta import PAGE
 from codemode_runtime.guest import Guest
 from codemode_runtime.image import load
-from codemode_runtime.shapes import MAX_OUTPUT_ITEMS, MAX_REASON, Limits, Lookup, Stop
+from codemode_runtime.shapes import MAX_OUTPUT_ITEMS, MAX_REASON, MAX_TIMERS, Limits, Lookup, Stop
 from codemode_runtime.wire import Idle
 
 from tests.harness.guests import load_image, load_machine, new_guest
@@ -66,13 +66,16 @@ def test_the_guest_stops_where_the_worker_would_refuse() -> None:
     size = re.search(r"#define CM_MAX_MESSAGE_BYTES \((\d+)u << 20\)", HEADER)
     assert count
     assert size
-    assert (int(count[1]), int(size[1]) << 20) == (worker.MAX_MESSAGES, worker.MAX_MESSAGE_BYTES)
+    assert (int(count[1]), int(size[1]) << 20) == (batches.MAX_MESSAGES, batches.MAX_MESSAGE_BYTES)
 
 
 def test_a_guest_may_send_as_many_items_of_output_as_the_host_takes() -> None:
     count = re.search(r"#define CM_MAX_OUTPUT_ITEMS (\d+)", HEADER)
     assert count
     assert int(count[1]) == MAX_OUTPUT_ITEMS
+    timers = re.search(r"#define CM_MAX_TIMERS (\d+)", HEADER)
+    assert timers is not None
+    assert int(timers[1]) == MAX_TIMERS
 
 
 def test_the_guest_clips_a_reason_to_yield_where_the_host_would_refuse_it() -> None:

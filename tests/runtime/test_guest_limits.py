@@ -5,9 +5,9 @@
 import json
 
 import pytest
+from codemode_runtime.batches import MAX_MESSAGES
 from codemode_runtime.shapes import MAX_OUTPUT_ITEMS, Limits, Settlement, Stop
 from codemode_runtime.wire import Done, Idle, Stopped, Threw
-from codemode_runtime.worker import MAX_MESSAGES
 
 from tests.harness.guests import Watched, always, echo, new_guest, run
 

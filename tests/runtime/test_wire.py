@@ -152,14 +152,6 @@ def test_of_two_equal_keys_the_last_one_counts() -> None:
     assert wire.decode_value(b'{"a":1,"a":2}') == {"a": 2}
 
 
-@pytest.mark.parametrize(
-    ("messages", "count"),
-    [(b"[]", 0), (b"[" + CALL + b"," + CALL + b"]", 2), (b"[" + CALL[:-3] + b"]", None)],
-)
-def test_messages_are_counted_unless_they_are_torn(messages: bytes, count: int | None) -> None:
-    assert wire.count_messages(messages) == count
-
-
 def test_a_resumed_leg_has_to_say_whether_positions_are_exact() -> None:
     order = wire.encode(wire.ResumeLeg(Limits(), 1, wire.Offer(), 0, exact_positions=False))
     read = wire.decode_to_worker(order)

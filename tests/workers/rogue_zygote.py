@@ -18,7 +18,8 @@ from collections.abc import Callable, Iterable
 from typing import NoReturn
 
 import msgspec
-from codemode_runtime import confine, wire, zygote
+from codemode_runtime import batches, confine, wire, zygote
+from codemode_runtime.frames import encode_frame
 from codemode_runtime.line import Line
 from codemode_runtime.loading import Loaded
 from codemode_runtime.shapes import MAX_OUTPUT_ITEMS
@@ -58,7 +59,29 @@ def _misbehave(
         case ["a gigabyte announced"]:
             connection.sendall(struct.pack("<II", 1 << 30, 0))
         case ["a tail nobody asked for"]:
-            connection.sendall(struct.pack("<II", 2, 1 << 20) + b"{}")
+            line.send(IDLE, b"tail")
+        case ["a tail larger than any batch"]:
+            connection.sendall(struct.pack("<II", len(IDLE), 100 << 20) + IDLE)
+        case ["a million timers"]:
+            timers = b"[" + b",".join([b'{"type":"timer","id":1,"ms":9}'] * 2000) + b"]"
+            line.send(wire.encode(wire.Idle((), False, 0, 9, 0, chunks=500)), batches.pack([timers] * 500))
+        case ["many messages in a large chunk"]:
+            timers = b"[" + b",".join([b'{"type":"clear","id":1}'] * 4000) + b"]"
+            line.send(wire.encode(wire.Idle((), False, 0, 9, 0, chunks=1)), batches.pack([timers]))
+        case ["fewer chunks than it says"]:
+            line.send(wire.encode(wire.Idle((), False, 0, 0, 0, chunks=2)), batches.pack([b"[]"]))
+        case ["more chunks than messages"]:
+            line.send(wire.encode(wire.Idle((), False, 0, 0, 0, chunks=1 << 30)), b"xxxx")
+        case ["a result before its end"]:
+            line.send(wire.encode(wire.Idle((), False, 0, 0, 0, apart=True)), batches.pack([b"{}"]))
+        case ["a result of many losses"]:
+            losses = b",".join([b'{"path":"$","kind":"x"}'] * 200_000)
+            result = b'{"value":1,"lossy":[' + losses + b"]}"
+            line.send((DONE % b"1")[:-1] + b',"apart":true}', batches.pack([result]))
+        case ["asks without reading"]:
+            asked = wire.encode(wire.LookupRequest(0, ""))
+            connection.sendall(encode_frame(asked) * 2000)
+            _sleep_forever()
         case ["no JSON"]:
             line.send(b"\xff\xfe not JSON")
         case ["an unknown message"]:
