@@ -116,6 +116,7 @@ GUARANTEES: dict[str, str] = {
     "nothing-runs-twice": "Wherever the engine is killed, no call runs twice unless its tool is idempotent.",
     "transcript-keeps-calls": "The transcript keeps control calls and shows nested calls under their parent.",
     "trajectory-is-redacted": "By default a trajectory holds shapes and no values.",
+    "payloads-can-be-seen": "What a model is sent and streams can be logged, without what was said in it.",
     "debug-log-is-discreet": "The debug log holds no programs, inputs, results, outputs or environment.",
     # hostile programs
     "hostile-programs-end-as-promised": "Each hostile program has its verdict, straight and suspended.",

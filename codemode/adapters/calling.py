@@ -20,8 +20,10 @@ from codemode.contract.results import failed
 from codemode.contract.scope import scope_of
 from codemode.executor import CallFailed, CallRequest, CallResult, NeedsApproval
 from codemode.nearest import did_you_mean
-from codemode.surface import PreparedRun, check_payload
+from codemode.surface import PreparedRun, check_payload, render_tools
 from codemode.tools import CallContext, Tool
+from codemode.trajectory.debug_variables import MODEL_PAYLOAD
+from codemode.trajectory.payload_log import log_payload
 
 if TYPE_CHECKING:
     from codemode.engine import Engine
@@ -72,9 +74,15 @@ class ModelTools:
 
     def guard(self, payload: Mapping[str, Any]) -> None:
         """Checks a request before the host sends it. Raises PayloadRefused if code mode is on and the request
-        shows the model anything but exec and wait."""
+        shows the model anything but exec and wait. The payload log shows the request."""
+        log_payload(payload, "the raw loop")
         if self.active:
             check_payload(payload)
+
+    def tell_shown(self, framework: str) -> None:
+        """Tells the payload log which tools a framework gets; the request itself is the framework's."""
+        if MODEL_PAYLOAD.read() is not None:
+            log_payload({"tools": render_tools(self.visible, "openai")}, framework)
 
     async def call(
         self, name: str, arguments: Mapping[str, Any] | str | None, call_id: str = ""

@@ -19,6 +19,7 @@ _call_id: ContextVar[str] = ContextVar("codemode_langchain_call_id", default="")
 
 
 def as_langchain(tools: ModelTools) -> list[BaseTool]:
+    tools.tell_shown("LangChain")
     return [_VisibleTool.of(tools, tool.name, tool.description, tool.parameters) for tool in tools.visible]
 
 

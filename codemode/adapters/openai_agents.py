@@ -14,6 +14,7 @@ from codemode.adapters.calling import ModelTools
 
 
 def as_openai_agents(tools: ModelTools) -> list[Tool]:
+    tools.tell_shown("the OpenAI Agents SDK")
     return [_visible(tools, tool.name, tool.description, tool.parameters) for tool in tools.visible]
 
 

@@ -29,6 +29,7 @@ class CodeModeToolset(AbstractToolset[Any]):
         return self._id
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:  # noqa: ARG002 - the same in each run
+        self._tools.tell_shown("pydantic-ai")
         return {
             tool.name: ToolsetTool(
                 toolset=self,

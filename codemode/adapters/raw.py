@@ -8,7 +8,7 @@ providers.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -16,6 +16,8 @@ from msgspec import Struct
 from codemode.adapters.calling import ModelAnswer, ModelTools
 from codemode.adapters.raw_shapes import SHAPES, RawProvider, Turn
 from codemode.surface import render_tools
+from codemode.trajectory.payload_log import log_payload
+from codemode.trajectory.sse_log import Chunk, watched
 
 Message = dict[str, Any]
 Send = Callable[[dict[str, Any]], Awaitable[Mapping[str, Any]]]
@@ -41,7 +43,14 @@ class Conversation(Struct, frozen=True):
 
 def declare(tools: ModelTools, provider: RawProvider) -> list[dict[str, Any]]:
     """The value for `tools` in a request."""
-    return render_tools(tools.visible, provider)
+    declared = render_tools(tools.visible, provider)
+    log_payload({"tools": declared}, "a declaration")
+    return declared
+
+
+def watch_sse(chunks: AsyncIterable[Chunk], origin: str = "the model") -> AsyncGenerator[Chunk]:
+    """Passes on the event stream of a model as it is; with CODEMODE_DEBUG_SSE the log tells about it."""
+    return watched(chunks, origin)
 
 
 async def answer_calls(
@@ -69,7 +78,7 @@ async def converse(
     """
     shape = SHAPES[provider]
     messages: list[Message] = shape.history_of(request)
-    own = {**request, "tools": [*request.get("tools", ()), *declare(tools, provider)]}
+    own = {**request, "tools": [*request.get("tools", ()), *render_tools(tools.visible, provider)]}
     if not own["tools"]:
         del own["tools"]
     for _ in range(max_turns):

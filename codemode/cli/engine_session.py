@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import time
 from collections.abc import AsyncGenerator, Generator
 from typing import Any
@@ -18,6 +17,7 @@ from codemode.cli.terminal.screen import Screen, ScreenHandler
 from codemode.config import ConfigError
 from codemode.engine import Engine
 from codemode.tools import ToolDefinitionError
+from codemode.trajectory.debug_variables import VARIABLES
 
 PATIENCE_SECONDS = 1.0  # a step that takes longer shows its progress
 _TICK_SECONDS = 0.1
@@ -74,11 +74,11 @@ async def _tick(screen: Screen, what: str) -> None:
 def on_stderr(screen: Screen) -> Generator[None]:
     """Leads what tools print, and the warnings of all libraries, to stderr through the screen.
 
-    Libraries quote what servers send, so none may print by itself. With the debug log on, warnings come
-    unchanged, for people who debug.
+    Libraries quote what servers send, so none may print by itself. Where a debug variable is set, warnings
+    come unchanged, for people who debug.
     """
     handler = ScreenHandler(screen)
-    if os.environ.get("CODEMODE_DEBUG") != "1":
+    if not any(variable.is_set for variable in VARIABLES):
         logging.getLogger().addHandler(handler)
     try:
         with contextlib.redirect_stdout(screen.err):

@@ -246,7 +246,7 @@ class Link:
             async with open_stdio(self.server.name, transport, self._note_loss) as streams:
                 yield streams
         else:
-            async with open_http(transport, self._note_loss) as streams:
+            async with open_http(self.server.name, transport, self._note_loss) as streams:
                 yield streams
 
 

@@ -11,13 +11,15 @@ import contextlib
 import logging
 import os
 import signal
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from codemode.mcp.listing import decode_message
 from codemode.mcp.servers import Http, Stdio
+from codemode.trajectory.debug_variables import SSE
+from codemode.trajectory.sse_log import watched
 
 if TYPE_CHECKING:  # the SDK takes half a second to load; engines without MCP never load it
     import httpx2
@@ -194,7 +196,7 @@ def _signal_group(process: asyncio.subprocess.Process, number: signal.Signals) -
 
 
 @asynccontextmanager
-async def open_http(http: Http, on_end: OnEnd) -> AsyncGenerator[TransportStreams]:
+async def open_http(name: str, http: Http, on_end: OnEnd) -> AsyncGenerator[TransportStreams]:
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
@@ -202,9 +204,12 @@ async def open_http(http: Http, on_end: OnEnd) -> AsyncGenerator[TransportStream
         if response.status_code == 404 and "mcp-session-id" in response.request.headers:
             on_end("it does not know this session any more")
         # The SDK limits event streams, per event, but not a plain answer.
-        if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
-            assert isinstance(response.stream, httpx2.AsyncByteStream)
-            response.stream = _bounded(response.stream)
+        is_stream = response.headers.get("content-type", "").lower().startswith("text/event-stream")
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        if not is_stream:
+            response.stream = _passing(response.stream, _bounded)
+        elif SSE.read() is not None:
+            response.stream = _passing(response.stream, lambda chunks: watched(chunks, f"MCP server {name}"))
 
     # no limit on reading: a call has its own time-out, and a stream of notifications may be idle
     timeout = httpx2.Timeout(_HTTP_SECONDS, read=None)
@@ -217,19 +222,28 @@ async def open_http(http: Http, on_end: OnEnd) -> AsyncGenerator[TransportStream
         yield streams
 
 
-def _bounded(stream: httpx2.AsyncByteStream) -> httpx2.AsyncByteStream:
+def _passing(
+    stream: httpx2.AsyncByteStream, through: Callable[[AsyncIterable[bytes]], AsyncIterator[bytes]]
+) -> httpx2.AsyncByteStream:
+    """The stream as it is read through a function of its chunks."""
     import httpx2
 
-    class Bounded(httpx2.AsyncByteStream):
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            size = 0
-            async for chunk in stream:
-                size += len(chunk)
-                if size > MAX_MESSAGE_BYTES:
-                    raise httpx2.StreamError(f"the answer has more than {MAX_MESSAGE_BYTES} bytes")
-                yield chunk
+    class Passing(httpx2.AsyncByteStream):
+        def __aiter__(self) -> AsyncIterator[bytes]:
+            return through(stream)
 
         async def aclose(self) -> None:
             await stream.aclose()
 
-    return Bounded()
+    return Passing()
+
+
+async def _bounded(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    import httpx2
+
+    size = 0
+    async for chunk in chunks:
+        size += len(chunk)
+        if size > MAX_MESSAGE_BYTES:
+            raise httpx2.StreamError(f"the answer has more than {MAX_MESSAGE_BYTES} bytes")
+        yield chunk

@@ -1,5 +1,7 @@
 """The debug log: with CODEMODE_DEBUG=1 the engine logs what it does, through standard logging.
 
+Also the one place that makes loggers heard where a debug variable is set (debug_variables.py).
+
 A line says what happened to which run, in identifiers, codes, sizes and shapes. It never holds a program, an
 argument, a result, an output or a value of the environment. Without the variable the log stays unconfigured.
 """
@@ -12,6 +14,7 @@ import sys
 import traceback
 from types import TracebackType
 
+from codemode.trajectory.debug_variables import DEBUG, MODEL_PAYLOAD, SSE, VARIABLES
 from codemode.trajectory.escape import plain
 
 logging.getLogger("codemode").addHandler(logging.NullHandler())
@@ -29,14 +32,9 @@ def note(log: logging.Logger, event: str, run_id: str, **fields: object) -> None
 
 def configure_if_asked() -> None:
     """The engine calls this when it starts. Adds no handler if the host already handles the records."""
-    if os.environ.get("CODEMODE_DEBUG") != "1":
+    if not any(variable.is_set for variable in VARIABLES):
         return
     logger = logging.getLogger("codemode")
-    logger.setLevel(logging.DEBUG)
-    for name in ("codemode.executor", "codemode.tools"):
-        inner = logging.getLogger(name)
-        if not any(isinstance(found, _Discreet) for found in inner.filters):
-            inner.addFilter(_Discreet())
     handled = logging.getLogger().handlers or [
         found for found in logger.handlers if not isinstance(found, logging.NullHandler)
     ]
@@ -44,6 +42,16 @@ def configure_if_asked() -> None:
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(_Formatter("%(asctime)s %(name)s %(message)s"))
         logger.addHandler(handler)
+    for variable, name in ((MODEL_PAYLOAD, "codemode.payload"), (SSE, "codemode.sse")):
+        if variable.read() is not None:
+            logging.getLogger(name).setLevel(logging.INFO)
+    if DEBUG.read() is None:
+        return
+    logger.setLevel(logging.DEBUG)
+    for name in ("codemode.executor", "codemode.tools"):
+        inner = logging.getLogger(name)
+        if not any(isinstance(found, _Discreet) for found in inner.filters):
+            inner.addFilter(_Discreet())
 
 
 def where(error: BaseException) -> str:

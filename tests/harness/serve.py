@@ -118,8 +118,11 @@ async def raw_host(
 
 
 @asynccontextmanager
-async def http_server(*arguments: str | Path) -> AsyncGenerator[tuple[str, asyncio.subprocess.Process]]:
-    """Its URL, and the process; ended by a signal, which it must obey with exit code 0."""
+async def http_server(
+    *arguments: str | Path, log: list[str] | None = None
+) -> AsyncGenerator[tuple[str, asyncio.subprocess.Process]]:
+    """Its URL, and the process; ended by a signal, which it must obey with exit code 0. `log` then has what
+    it wrote to stderr."""
     process = await asyncio.create_subprocess_exec(
         *serve("--mcp", "--http", "127.0.0.1:0", *arguments),
         stdin=subprocess.DEVNULL,
@@ -141,5 +144,5 @@ async def http_server(*arguments: str | Path) -> AsyncGenerator[tuple[str, async
         if process.returncode is None:
             process.send_signal(signal.SIGTERM)
         code = await asyncio.wait_for(process.wait(), PATIENCE_SECONDS)
-    await drained
+    (log if log is not None else []).append((await drained).decode())
     assert code == 0

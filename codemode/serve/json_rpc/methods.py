@@ -25,6 +25,7 @@ from codemode.serve.json_rpc.messages import RpcError
 from codemode.serve.json_rpc.peer import MAX_REQUESTS, Handler, Peer
 from codemode.surface import Provider, render_tools
 from codemode.tools import CallContext, Tool
+from codemode.trajectory.payload_log import log_payload
 
 PROTOCOL_VERSION = 1
 
@@ -198,9 +199,11 @@ class Methods:
                 model=params.model,
                 context=_context(params),
             )
+        shown = render_tools(prepared.visible, params.format)
+        log_payload({"tools": shown}, "the JSON-RPC host")
         return {
             "active": prepared.active,
-            "tools": render_tools(prepared.visible, params.format),
+            "tools": shown,
             "prompt": prepared.prompt,
             "warnings": prepared.warnings,
         }

@@ -16,6 +16,7 @@ from codemode.serve.mcp.exchange import Exchange, ExchangeState
 from codemode.serve.mcp.unseen_results import Held
 from codemode.surface import check_payload, describe_exec, exec_tool, render_tools, wait_tool
 from codemode.tools import Tool
+from codemode.trajectory.payload_log import log_payload
 
 if TYPE_CHECKING:  # loaded when it is served
     from mcp import types
@@ -43,6 +44,7 @@ class Front:
         from mcp import types
 
         shown = render_tools(await self._visible(self.session_of(context)), "mcp")
+        log_payload({"tools": shown}, "the MCP server")
         check_payload({"tools": shown})  # no client ever sees anything else
         return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in shown])
 

@@ -19,6 +19,7 @@ from codemode.config import ConfigError
 from codemode.engine import Engine
 from codemode.serve.mcp.front import session_name
 from codemode.serve.options import ServeOptions
+from codemode.trajectory.sse_log import SseWatch, watch_if_asked
 
 if TYPE_CHECKING:  # loaded when it is served
     from mcp.server.lowlevel import Server
@@ -60,7 +61,7 @@ async def serve_http(server: Server[Any], engine: Engine, place: Place, max_mess
         max_request_body_size=max_message_bytes,
     )
     config = uvicorn.Config(
-        _ending_sessions(app, engine),
+        _ending_sessions(_watched(app), engine),
         log_config=None,
         access_log=False,
         lifespan="on",
@@ -142,6 +143,34 @@ def _ending_sessions(app: App, engine: Engine) -> App:
                 await engine.abort_session(session_name(session_id))
 
     return ending
+
+
+def _watched(app: App) -> App:
+    """Tells the log of event streams about what goes to clients, if it is asked for."""
+
+    async def watching(scope: Message, receive: Receive, send: Send) -> None:
+        watch: SseWatch | None = None
+
+        async def sent(message: Message) -> None:
+            nonlocal watch
+            if message["type"] == "http.response.start" and _is_event_stream(message):
+                watch = watch_if_asked("the MCP server to a client")
+            elif watch is not None and message["type"] == "http.response.body":
+                watch.feed(message.get("body", b""))
+            await send(message)
+
+        try:
+            await app(scope, receive, sent)
+        finally:
+            if watch is not None:
+                watch.end()
+
+    return watching
+
+
+def _is_event_stream(start: Message) -> bool:
+    headers = dict(start.get("headers", ()))
+    return headers.get(b"content-type", b"").lower().startswith(b"text/event-stream")
 
 
 def _quiet(base: type[Any]) -> type[Any]:
