@@ -69,7 +69,7 @@ class Exchange:
         self, state: ExchangeState, answers: dict[str, Any]
     ) -> CodeModeResult | types.InputRequiredResult:
         """Serves the second call, which has the person's answers: goes on where the first one stopped."""
-        held = self.held.take(state.run_id)
+        held = self.held.take(self.session, state.run_id)
         self.aside = list(state.aside)
         decisions = [decision_of(answers.get(str(place))) for place in range(len(state.asked))]
         has_decided = False
@@ -102,7 +102,7 @@ class Exchange:
     def _input_required(self, result: Waiting, calls: list[PendingCall]) -> types.InputRequiredResult:
         from mcp import types
 
-        self.held.put(result)
+        self.held.put(self.session, result)
         state = ExchangeState(
             result.run_id, [call.approval.id for call in calls if call.approval], self.aside
         )

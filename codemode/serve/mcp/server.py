@@ -5,6 +5,7 @@ It serves one client over stdio, or many over streamable HTTP, each with runs of
 
 from __future__ import annotations
 
+import secrets
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +57,11 @@ async def _over_http(options: ServeOptions) -> None:
 
 
 def make_server(front: Front, ttl_seconds: float) -> Server[Any]:
-    """Makes the SDK's server. A client has `ttl_seconds` to answer a question."""
+    """Makes the SDK's server. A client has `ttl_seconds` to answer a question.
+
+    What a client sends back with its answers is sealed together with its session: from another session it is
+    refused like one that nobody has sealed.
+    """
     from mcp.server.lowlevel import Server
     from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 
@@ -67,7 +72,8 @@ def make_server(front: Front, ttl_seconds: float) -> Server[Any]:
         on_list_tools=front.list_tools,
         on_call_tool=front.call_tool,
     )
-    server.middleware.append(
-        RequestStateBoundary(RequestStateSecurity.ephemeral(ttl=ttl_seconds), default_audience=_NAME)
+    sealed = RequestStateSecurity(
+        keys=[secrets.token_bytes(32)], ttl=ttl_seconds, bind_principal=front.session_of
     )
+    server.middleware.append(RequestStateBoundary(sealed, default_audience=_NAME))
     return server

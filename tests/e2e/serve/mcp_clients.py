@@ -37,11 +37,18 @@ async def connected(
 
 
 @asynccontextmanager
-async def another(url: str, era: str, **headers: str) -> AsyncGenerator[Client]:
+async def another(
+    url: str, era: str, elicit: ElicitationFnT | None = None, **headers: str
+) -> AsyncGenerator[Client]:
     """One more client of a server that listens."""
     async with (
         httpx2.AsyncClient(headers=headers, timeout=30) as http,
-        Client(streamable_http_client(url, http_client=http), mode=ERAS[era], cache=None) as client,
+        Client(
+            streamable_http_client(url, http_client=http),
+            mode=ERAS[era],
+            cache=None,
+            elicitation_callback=elicit,
+        ) as client,
     ):
         yield client
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import httpx2
 import pytest
+from mcp import Client, MCPError, types
 
-from tests.e2e.serve.mcp_clients import TOOLS, another, call
+from tests.e2e.serve.mcp_clients import TOOLS, another, answering, call
 from tests.harness.loops import until
 from tests.harness.patience import PATIENCE_SECONDS
 from tests.harness.serve import http_server, refusal
@@ -55,6 +56,36 @@ async def test_without_sessions_a_run_belongs_to_whoever_has_its_id_and_the_same
         plain = await call(third, "exec", code=code)
         assert (await call(second, "wait", runId=plain["runId"]))["code"] == "invalid_input"
         assert (await call(third, "wait", runId=plain["runId"]))["value"] == "mine"
+
+
+@pytest.mark.guarantee("mcp-answers-belong-to-their-session")
+@pytest.mark.parametrize("thief", ["since 2026", "before 2026"])
+async def test_the_state_of_a_question_is_worth_nothing_in_another_session_and_its_owner_loses_nothing(
+    thief: str,
+) -> None:
+    code = {"code": "text('secret'); return await tools.pay({ amount: 3 })"}
+    yes: Any = {"0": types.ElicitResult(action="accept", content={"approve": True})}
+    aside: Any = {"0": types.ElicitResult(action="cancel")}
+    elicit = answering([], [])
+    async with (
+        http_server(*TOOLS) as (url, _),
+        another(url, "since 2026", elicit, Authorization="Bearer one") as owner,
+        another(url, thief, elicit, Authorization="Bearer two") as other,
+    ):
+
+        async def answer(client: Client, state: str | None, answers: Any) -> Any:
+            return await client.session.call_tool(
+                "exec", code, input_responses=answers, request_state=state, allow_input_required=True
+            )
+
+        asked = await answer(owner, None, None)
+        assert isinstance(asked, types.InputRequiredResult)
+        for answers in (aside, yes):
+            with pytest.raises(MCPError, match="Invalid or expired requestState"):
+                await answer(other, asked.request_state, answers)
+        done = await answer(owner, asked.request_state, yes)
+        assert done.structured_content["value"] == "paid 3"
+        assert [item["text"] for item in done.structured_content["output"]] == ["secret"]
 
 
 async def test_other_names_foreign_pages_and_bodies_without_end_are_refused() -> None:
