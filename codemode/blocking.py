@@ -122,7 +122,10 @@ class BlockingEngine:
                 raise
 
     def close(self) -> None:
-        """Closes the engine, if it runs. Callers that still wait for a run get `aborted`."""
+        """Closes the engine, if it runs here: not in a process that was forked since the start. Callers that
+        still wait for a run get `aborted`."""
+        if self.thread.is_elsewhere:
+            return
         self.thread.refuse_itself()
         with self._turn:
             if self.thread.loop is not None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from codemode_snapshots import NO_VALUE, StoreUnavailable
 
-from codemode.config import CodeModeConfig, EngineSettings, load_config, load_settings, warn_of_omission
+from codemode.config import CodeModeConfig, EngineSettings, Omission, load_config, load_settings
 from codemode.config.engine_arguments import check_engine_arguments
 from codemode.config.store_argument import StoreArgument
 from codemode.contract.inputs import InputRefused, read_caller, read_wait, require_enabled
@@ -102,8 +102,7 @@ class Engine(RunControl, PluginControl):
         check_engine_arguments(tools, store, store_key, hooks, approve, audit, namespaces, redact, plugins)
         self.config: CodeModeConfig = load_config(config, overlay=agent_config)
         self.settings: EngineSettings = load_settings(settings)
-        self._why_off = warn_of_omission(config, agent_config)
-        self._is_warned = False
+        self._omission = Omission(config, agent_config)
         self._plugins = PluginRegistry(tuple(as_tools(tools)))
         self._supervisor = Supervisor(WorkerSettings.of(self.config, self.settings))
         self._stored = StoredRuns(store, store_limits(self.config, self.settings), store_key)
@@ -176,12 +175,17 @@ class Engine(RunControl, PluginControl):
         """Ends running runs. A durable store keeps suspended runs; others are dropped.
 
         The engine is closed when this returns, also for a caller that was cancelled or is not the first.
+        Raises RuntimeError in another event loop than the engine's.
         """
+        if self._closing is not None and self._closing.done():
+            return
         if self._closing is None:
             if not self._is_open:
                 return
+            self._require_own_loop()
             self._is_open = False
             self._closing = asyncio.create_task(self._shut(), name="codemode close")
+        self._require_own_loop()
         if await finish_despite_cancel(self._closing):
             raise asyncio.CancelledError
 
@@ -204,9 +208,12 @@ class Engine(RunControl, PluginControl):
         if not self._is_open:
             state = "closed" if self._loop else "not started: use `async with Engine(...)`"
             return failed("aborted", f"The engine is {state}.")
+        self._require_own_loop()
+        return self._start_failure
+
+    def _require_own_loop(self) -> None:
         if asyncio.get_running_loop() is not self._loop:
             raise RuntimeError("An engine belongs to the event loop in which it was started.")
-        return self._start_failure
 
     # ---- exec and wait -------------------------------------------------------------------------------------
 
@@ -241,15 +248,8 @@ class Engine(RunControl, PluginControl):
             exec_run=bound_to(partial(self._exec, offer), who | run),
             wait_run=bound_to(self.wait, who),
             ordinary=lambda: self._admission.environment(*asked).executor,
-            why_off=self._tell_why_off(),
+            why_off=self._omission.tell(),
         )
-
-    def _tell_why_off(self) -> str | None:
-        """Why code mode is off. Logs it once, for a host that forgot the switch."""
-        if self._why_off is not None and not self._is_warned:
-            self._is_warned = True
-            _log.warning("%s", self._why_off)
-        return self._why_off
 
     async def exec(
         self,

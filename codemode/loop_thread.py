@@ -7,6 +7,7 @@ for ever. The blocking front of the engine uses it.
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, wait
@@ -24,6 +25,12 @@ _OWN_THREAD = (
 )
 
 
+_OTHER_PROCESS = (
+    "This engine was started before the process forked: its thread and its workers belong to the parent. "
+    "Make an engine of its own in the child, after the fork."
+)
+
+
 class LoopThread:
     """Starts once and stops once. Work runs with the context variables of the thread that gave it."""
 
@@ -33,6 +40,7 @@ class LoopThread:
         self._thread: threading.Thread | None = None
         self._under_way: set[Future[Any]] = set()
         self._is_over = asyncio.Event()
+        self._pid = 0  # of the process that has the thread; 0 before the start
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop | None:
@@ -43,8 +51,18 @@ class LoopThread:
     def is_current(self) -> bool:
         return threading.current_thread() is self._thread
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """In a child that was forked since the start: only the parent has the thread."""
+        return self._pid not in (0, os.getpid())
+
     def refuse_itself(self) -> None:
-        """Raises RuntimeError in the loop's own thread. Call it before anything that blocks, even a lock."""
+        """Raises RuntimeError in the loop's own thread, and in a process that was forked since the start.
+
+        Call it before anything that blocks, even a lock: at the fork another thread may have held that.
+        """
+        if self.is_elsewhere:
+            raise RuntimeError(_OTHER_PROCESS)
         if self.is_current:
             raise RuntimeError(_OWN_THREAD)
 
@@ -57,6 +75,7 @@ class LoopThread:
         with self._lock:
             if self._thread is not None:
                 raise RuntimeError("This engine was started before: make a new one.")
+            self._pid = os.getpid()
             self._loop = asyncio.new_event_loop()
             self._thread = threading.Thread(
                 target=self._live, args=(self._loop,), name="codemode", daemon=True
@@ -84,9 +103,11 @@ class LoopThread:
 
     def do(self, work: Coroutine[Any, Any, T]) -> T:
         """Waits for the work; an interrupt cancels it. Raises RuntimeError in the loop's own thread."""
-        if self.is_current:
+        try:
+            self.refuse_itself()
+        except RuntimeError:
             work.close()  # or Python would warn of a coroutine that was never awaited
-            raise RuntimeError(_OWN_THREAD)
+            raise
         future = self.begin(work)
         try:
             return future.result()

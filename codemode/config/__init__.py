@@ -7,11 +7,11 @@ from codemode_runtime.language import Language
 
 from codemode.config.files import read_config, read_document
 from codemode.config.loading import (
+    Omission,
     load_config,
     load_settings,
     load_tool_search,
     resolve_config,
-    warn_of_omission,
 )
 from codemode.config.rules import ConfigError
 from codemode.config.table import CodeModeConfig, EngineSettings, SearchMode, ToolSearchConfig
@@ -21,6 +21,7 @@ __all__ = [
     "ConfigError",
     "EngineSettings",
     "Language",
+    "Omission",
     "SearchMode",
     "ToolSearchConfig",
     "load_config",
@@ -29,5 +30,4 @@ __all__ = [
     "read_config",
     "read_document",
     "resolve_config",
-    "warn_of_omission",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
@@ -14,6 +15,7 @@ from codemode.config.rows import rows_of, rules_of
 from codemode.config.rules import ConfigError, Number, is_document, read_fields, section_of, shown
 from codemode.config.table import CodeModeConfig, EngineSettings, ToolSearchConfig
 
+_log = logging.getLogger("codemode.config")
 _AGENTS_POLICY = (
     "has a tool policy, which is not read from here: write it as the tools of this agent into agents.list of "
     "the document given as config, or into policy=."
@@ -34,24 +36,20 @@ def load_config(value: object = None, *, overlay: object = None) -> CodeModeConf
     return msgspec.structs.replace(config, policies=found) if found else config
 
 
-def warn_of_omission(value: object, overlay: object = None) -> str | None:
-    """The warning for a host that sets fields of code mode and switches it neither on nor off: it is off.
-    Raises ConfigError as `load_config` does."""
-    sections = [section_of(given, "codeMode", rules_of(CodeModeConfig)) for given in (value, overlay)]
-    said, own = (_read("tools.codeMode", CodeModeConfig, given) for given in sections)
-    fields = said | own
-    if not fields or "enabled" in fields:
-        return None
-    first, *more = fields
-    line = f'"enabled": true, "{first}": {json.dumps(fields[first])}{", …" if more else ""}'
-    if is_document(value):
-        line = f'"codeMode": {{{line}}} into tools'
-    else:
-        line = f"Engine(tools, {{{line.replace('true', 'True', 1)}}})"
-    return (
-        f'Code mode is off, and the model is shown the tools themselves: the configuration sets "{first}", '
-        f'but not "enabled". Write {line}; or say false if that is meant.'
-    )
+class Omission:
+    """For a configuration that sets fields of code mode, and neither switches it on nor off: it is off."""
+
+    def __init__(self, value: object, overlay: object = None) -> None:
+        """Raises ConfigError as `load_config` does."""
+        self.warning = _warn_of_omission(value, overlay)
+        self._is_told = False
+
+    def tell(self) -> str | None:
+        """Logs the warning once: who forgot the switch would not see it otherwise."""
+        if self.warning is not None and not self._is_told:
+            self._is_told = True
+            _log.warning("%s", self.warning)
+        return self.warning
 
 
 def resolve_config(global_value: object, agent_value: object = None) -> CodeModeConfig:
@@ -107,3 +105,23 @@ def _resolve(section: type[Section], fields: dict[str, Any]) -> Section:
         if isinstance(row.rule, Number) and row.rule.at_most
     }
     return msgspec.structs.replace(made, **bounds)
+
+
+def _warn_of_omission(value: object, overlay: object) -> str | None:
+    """The warning for a host that sets fields of code mode and switches it neither on nor off: it is off.
+    Raises ConfigError as `load_config` does."""
+    sections = [section_of(given, "codeMode", rules_of(CodeModeConfig)) for given in (value, overlay)]
+    said, own = (_read("tools.codeMode", CodeModeConfig, given) for given in sections)
+    fields = said | own
+    if not fields or "enabled" in fields:
+        return None
+    first, *more = fields
+    line = f'"enabled": true, "{first}": {json.dumps(fields[first])}{", …" if more else ""}'
+    if is_document(value):
+        line = f'"codeMode": {{{line}}} into tools'
+    else:
+        line = f"Engine(tools, {{{line.replace('true', 'True', 1)}}})"
+    return (
+        f'Code mode is off, and the model is shown the tools themselves: the configuration sets "{first}", '
+        f'but not "enabled". Write {line}; or say false if that is meant.'
+    )

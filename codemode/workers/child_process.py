@@ -17,8 +17,10 @@ from typing import NamedTuple
 
 _MAX_COMPLAINT = 4096
 # -I and -S keep out the user's environment and site configuration, so the module path is passed as arguments.
+# The dynamic linker has read its variable by then, and a worker has an empty environment.
 _BOOT = """
-import sys
+import os, sys
+os.environ.pop("LD_LIBRARY_PATH", None)
 fd, pid, entry, *sys.path = sys.argv[1:]
 __import__(entry, fromlist=["main"]).main(int(fd), int(pid))
 """
@@ -68,7 +70,7 @@ class ChildProcess:
             # no shell and no user input: it starts our own interpreter
             process = subprocess.Popen(  # noqa: S603
                 self._command,
-                env={},
+                env=_linker_path(),
                 cwd="/",
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -95,3 +97,12 @@ class ChildProcess:
     def _ended(self, end: End) -> None:
         self._thread.join()
         self._on_end(end)
+
+
+def _linker_path() -> dict[str, str]:
+    """Some interpreters do not start without it: their libpython lies in a folder that only it names. The
+    child starts in another folder, so its entries become absolute."""
+    given = os.environ.get("LD_LIBRARY_PATH")
+    if not given:
+        return {}
+    return {"LD_LIBRARY_PATH": ":".join(os.path.abspath(entry) for entry in given.split(":"))}

@@ -173,7 +173,7 @@ class Pool:
         settings = self._settings
         setup = Setup(
             self.flavour,
-            str(settings.cache_folder),
+            str(settings.cache_folder or ""),
             settings.engine.confinement != "off",
             settings.memory_bytes,
             settings.forks,

@@ -37,5 +37,5 @@ class WorkerSettings:
         return self.processes == "fork" or (self.processes == "auto" and hasattr(os, "fork"))
 
     @property
-    def cache_folder(self) -> Path:
+    def cache_folder(self) -> Path | None:
         return self.cache or default_cache()

@@ -33,15 +33,17 @@ def load_machine(image: Image, cache: Path | None = None, *, trusted: bool = Tru
     """
     engine = new_engine(compiles_alone=not trusted)
     try:
-        if not trusted:
+        folder = cache or default_cache()
+        if not trusted or folder is None:
             return Machine(engine, wasmtime.Module(engine, image.wasm))
-        return Machine(engine, _load(engine, image, cache or default_cache()))
+        return Machine(engine, _load(engine, image, folder))
     except wasmtime.WasmtimeError as error:
         raise ImageUnavailable(f"the guest image does not load: {error}") from None
 
 
 def is_cached(image: Image, cache: Path | None = None) -> bool:
-    return (cache or default_cache()).joinpath(_name(image)).exists()
+    folder = cache or default_cache()
+    return folder is not None and folder.joinpath(_name(image)).exists()
 
 
 def _name(image: Image) -> str:

@@ -62,10 +62,18 @@ def load(folder: Path = FOLDER) -> Image:
     )
 
 
-def default_cache() -> Path:
-    """Where machine code made from the image is kept for this user. Here, because the host needs it too."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "codemode" / "compiled"
+def default_cache() -> Path | None:
+    """Where machine code made from the image is kept for this user. Here, because the host needs it too.
+
+    None for a user without a home: then nothing is kept. A relative folder is ignored, as XDG has it.
+    """
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if not base.is_absolute():
+        try:
+            base = Path.home() / ".cache"
+        except RuntimeError:  # no HOME, and no entry in the table of users
+            return None
+    return base / "codemode" / "compiled" if base.is_absolute() else None
 
 
 def is_private(folder: Path) -> bool:

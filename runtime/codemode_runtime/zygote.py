@@ -74,7 +74,8 @@ class ZygoteLoop:
         setup = self._receive_setup()
         if setup is None:
             return
-        trusted = is_private(Path(setup.cache))  # asked first: in our own namespace it cannot be told
+        # asked first: in our own namespace it cannot be told
+        trusted = bool(setup.cache) and is_private(Path(setup.cache))
         if setup.confined:
             early = confine.prepare_zygote([self._control.fileno()], self._host_pid)
         else:

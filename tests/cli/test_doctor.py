@@ -77,6 +77,7 @@ def test_a_cache_that_others_can_write_or_that_is_damaged_is_found(
     loaded = image.load()
     assert check_cache(loaded).status == "ok"
     folder = image.default_cache()
+    assert folder is not None
     folder.mkdir(parents=True, mode=0o700)
     compiled = folder / f"{loaded.build_id}-x.cwasm"
     compiled.write_bytes(b"code")

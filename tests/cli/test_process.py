@@ -109,3 +109,35 @@ def test_serve_speaks_mcp_and_prints_nothing_else() -> None:
         process.stdin.close()
         assert process.stdout.read() == b""
     assert process.returncode == 0
+
+
+def test_a_user_without_a_home_runs_programs_and_the_doctor_says_what_it_costs() -> None:
+    """As in a container that runs under any number: no HOME, and no entry in the table of users."""
+    code = """
+import pwd, sys
+def getpwuid(uid):
+    raise KeyError(uid)
+pwd.getpwuid = getpwuid
+from codemode.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+    known = {name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_CACHE_HOME")}
+
+    def homeless(*arguments: str) -> tuple[int, str, str]:
+        command = [sys.executable, "-c", code, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, env=known, timeout=60, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    assert homeless("run", "-e", "return 1 + 1") == (0, "2\n", "")
+    code_of_doctor, told, _ = homeless("doctor")
+    assert code_of_doctor in (0, 1)
+    assert "this user has no home directory, so nothing is kept: each start compiles anew" in told
+    relative = subprocess.run(
+        [COMMAND, "run", "-e", "return 2"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "XDG_CACHE_HOME": "not/absolute"},
+        timeout=60,
+        check=False,
+    )
+    assert (relative.stdout, Path("not").exists(), Path("/not").exists()) == ("2\n", False, False)

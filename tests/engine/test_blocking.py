@@ -17,6 +17,7 @@ from codemode import BlockingEngine, CallContext, ConfigError, Engine, tool
 from codemode.blocking import run as run_once
 from tests.harness.engine import echo, fail, failure_of, pay, value_of, waiting
 from tests.harness.loops import run, until
+from tests.harness.processes import python
 
 T = TypeVar("T")
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
@@ -395,3 +396,29 @@ async def test_a_sync_tool_does_not_hold_up_the_loop() -> None:
             assert value_of(await made.exec(f"return {number}")) == number
         released.set()
         assert value_of(await blocked) == "released"
+
+
+def test_in_a_forked_child_an_engine_of_the_parent_refuses_and_one_of_its_own_works() -> None:
+    code = """
+import os, sys
+from codemode import BlockingEngine
+with BlockingEngine(settings={"warmWorkers": 1}) as made:
+    assert made.exec("return 1").unwrap() == 1
+    child = os.fork()
+    if child == 0:
+        for step in (lambda: made.exec("return 2"), made.stats, made.start, made.events):
+            try:
+                step()
+            except RuntimeError as error:
+                assert "Make an engine of its own in the child" in str(error), error
+            else:
+                os._exit(3)
+        made.close()
+        with BlockingEngine(settings={"warmWorkers": 1}) as own:
+            os._exit(0 if own.exec("return 3").unwrap() == 3 else 4)
+    _, status = os.waitpid(child, 0)
+    assert made.exec("return 4").unwrap() == 4
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+    done = python("-W", "ignore", "-c", code)
+    assert (done.returncode, done.stderr) == (0, "")

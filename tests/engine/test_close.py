@@ -56,3 +56,15 @@ async def test_without_a_durable_store_closing_ends_it() -> None:
     _, told = await closed_while_waiting(None)
     assert isinstance(told, Failed)
     assert told.error == "The run was cancelled: the engine was closed."
+
+
+def test_close_in_another_loop_is_refused_and_the_engine_can_still_be_closed_in_its_own() -> None:
+    with asyncio.Runner() as own, asyncio.Runner() as other:
+        made = Engine(settings={"warmWorkers": 1})
+        own.run(made.start())
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="belongs to the event loop"):
+                other.run(made.close())
+        assert own.run(made.exec("return 1")).unwrap() == 1
+        own.run(made.close())
+        other.run(made.close())  # it is closed: nothing is left to do

@@ -53,3 +53,32 @@ async def test_a_cache_that_others_can_write_to_is_neither_read_nor_written(tmp_
         with await found.lease() as worker:
             assert isinstance(await start(worker, "return 1"), wire.Done)
     assert list(shared.iterdir()) == []
+
+
+def test_an_interpreter_that_needs_a_path_for_its_libraries_has_workers_with_an_empty_environment(
+    tmp_path: Path,
+) -> None:
+    """A stand-in for one whose libpython lies elsewhere: without the variable it does not start."""
+    needy = tmp_path / "python"
+    # a shell adds variables of its own
+    start_it = f'exec env -i LD_LIBRARY_PATH="$LD_LIBRARY_PATH" {sys.executable} "$@"'
+    needy.write_text(f'#!/bin/sh\n[ "$LD_LIBRARY_PATH" = "{tmp_path}/lib" ] || exit 127\n{start_it}\n')
+    needy.chmod(0o700)
+    code = f"""
+import sys
+sys.executable = {str(needy)!r}
+from codemode import BlockingEngine
+with BlockingEngine(settings={{"warmWorkers": 1}}) as made:
+    assert made.exec("return 1").unwrap() == 1, made.exec("return 1")
+    print([layer.status for layer in made.stats().workers.confinement if layer.name == "environment"])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**environment(), "LD_LIBRARY_PATH": "lib"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("['active']\n", "")

@@ -70,6 +70,13 @@ def check_image() -> tuple[Finding, Image | None]:
 def check_cache(image: Image) -> Finding:
     """Checks the cache of machine code. Without it each start compiles the image for a second."""
     folder = default_cache()
+    if folder is None:
+        return Finding(
+            "compiled cache",
+            "degraded",
+            "this user has no home directory, so nothing is kept: each start compiles anew",
+            "set XDG_CACHE_HOME to a folder of this user's own",
+        )
     if not is_private(folder):
         return Finding(
             "compiled cache",

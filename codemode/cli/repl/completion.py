@@ -34,7 +34,7 @@ class PromptReader:
         self._surface = surface
         self._found: list[str] = []
         self._readline = _load_readline()
-        self._history = _state_folder() / "history"
+        self._history = _history_file()
 
     def open(self) -> None:
         if self._readline is None:
@@ -43,14 +43,17 @@ class PromptReader:
         self._readline.set_completer(self._complete)
         self._readline.parse_and_bind("tab: complete")
         self._readline.set_history_length(_HISTORY_LINES)
-        with contextlib.suppress(OSError):
-            self._readline.read_history_file(self._history)
+        if self._history is not None:
+            with contextlib.suppress(OSError):
+                self._readline.read_history_file(self._history)
 
     def close(self) -> None:
         """Saves the history. In a home that cannot be written to, only the history is lost."""
         if self._readline is None:
             return
         self._readline.set_completer(None)
+        if self._history is None:
+            return
         with contextlib.suppress(OSError):
             self._history.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             # made private before it holds anything: people may type secrets
@@ -75,6 +78,12 @@ def _load_readline() -> ModuleType | None:
     return readline
 
 
-def _state_folder() -> Path:
-    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(base) / "codemode"
+def _history_file() -> Path | None:
+    """None for a user without a home: then no history is kept."""
+    base = Path(os.environ.get("XDG_STATE_HOME", ""))
+    if not base.is_absolute():
+        try:
+            base = Path.home() / ".local" / "state"
+        except RuntimeError:
+            return None
+    return base / "codemode" / "history"
