@@ -111,7 +111,7 @@ class Admission:
 
     def knows(self, tool_id: str, own: tuple[Tool, ...]) -> bool:
         """Whether the engine has the tool, under whatever policy."""
-        return any(tool.id == tool_id for tool in (*self._tools, *self._mcp.tools, *own))
+        return any(tool.id == tool_id for tool in (*self.offer.tools, *self._mcp.tools, *own))
 
     def require_policy_of(self, document: object) -> None:
         """Raises ConfigError for a document with a tool policy that the engine was made without."""
