@@ -53,7 +53,6 @@ from codemode.runs.stored_runs import StoredRuns, store_limits
 from codemode.runs.trajectory_archive import TrajectoryArchive
 from codemode.runs.waits import Waits
 from codemode.runs.whole_run import OnWaiting, run_to_end
-from codemode.surface import PreparedRun, bound_to, surface_of
 from codemode.tools import CallContext, as_tools
 from codemode.trajectory import Recording, Redactor
 from codemode.trajectory.debug_log import configure_if_asked
@@ -63,6 +62,7 @@ from codemode.workers.supervisor import Supervisor
 
 if TYPE_CHECKING:  # loaded at the first use
     from codemode.namespaces import Namespace
+    from codemode.surface import PreparedRun
     from codemode.tool_search import ToolSearch
 
 _log = logging.getLogger("codemode.engine")
@@ -232,6 +232,8 @@ class Engine(RunControl, PluginControl):
         context: CallContext | None = None,
     ) -> PreparedRun:
         """What the model sees in one run: exec and wait, in this scope; with code mode off, the tools."""
+        from codemode.surface import PreparedRun, bound_to, surface_of
+
         caller = scope_of(scope, agent, session, agent_run)
         own, allowed = tuple(as_tools(tools)), read_allow(allow)
         if disable_tools or allowed == ():

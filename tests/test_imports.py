@@ -60,6 +60,46 @@ def test_importing_codemode_loads_no_engine_no_parser_and_no_compressor() -> Non
     assert whole & {*heavy, *FRAMEWORKS} == set()
 
 
+# Loaded by the first who needs them: for a failure, a search, a prompt, a store in a file, a call.
+LATER = {
+    "codemode.catalog.search",
+    "codemode.executor.unfolding",
+    "codemode.failures",
+    "codemode.mcp.link",
+    "codemode.namespaces",
+    "codemode.surface",
+    "codemode.tool_search",
+    "codemode.trajectory.tree",
+    "concurrent.futures.thread",
+    "ctypes",
+    "json",
+    "jsonschema_rs",
+    "mcp",
+    "pydantic",
+    "sqlite3",
+}
+FIRST_RUN = """
+import asyncio, sys
+from codemode import Engine
+print(*sys.modules)
+async def main():
+    async with Engine() as engine:
+        assert (await engine.exec("text('hello'); return 1")).unwrap() == 1
+asyncio.run(main())
+print(*sys.modules)
+"""
+
+
+@pytest.mark.guarantee("host-stays-light")
+def test_neither_importing_the_engine_nor_a_first_run_loads_what_they_do_not_need() -> None:
+    done = python("-c", FIRST_RUN, without=MEASURED)
+    assert done.stderr == ""
+    imported, ran = (set(line.split()) for line in done.stdout.splitlines())
+    assert imported & LATER == set()
+    # processors and layers of confinement are looked at through ctypes, while the first zygote starts
+    assert ran & LATER == {"ctypes"}
+
+
 def test_what_the_host_imports_from_the_runtime_is_what_the_architecture_says() -> None:
     project = Path(__file__).parents[1]
     imported = {name for path in (project / "codemode").rglob("*.py") for name in runtime_modules_of(path)}

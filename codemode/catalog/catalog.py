@@ -9,14 +9,15 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from codemode.catalog.indexes import index_of
 from codemode.catalog.names import call_expression, convenience_names
-from codemode.catalog.search import SearchIndex
 from codemode.config import ConfigError
 from codemode.nearest import nearest
 from codemode.tools import Tool
+
+if TYPE_CHECKING:
+    from codemode.catalog.search import SearchIndex
 
 _log = logging.getLogger("codemode.catalog")
 
@@ -121,6 +122,8 @@ class Catalog:
         # no cached_property: in Python 3.11 all catalogs share its lock, and building takes long
         index = self._indexes.get(with_mcp)
         if index is None:
+            from codemode.catalog.indexes import index_of  # 2 ms, for runs that search
+
             index = self._indexes[with_mcp] = index_of(self.tools if with_mcp else self._guest)
         return index
 

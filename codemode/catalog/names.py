@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import cast
 
+import msgspec
 from codemode_runtime.language import RESERVED_WORDS
 
 from codemode.tools import Tool
@@ -41,7 +41,7 @@ def call_expression(tool: Tool, convenience: str | None) -> str:
     given = _given(tool)
     if convenience is not None:
         return f"tools.{convenience}({given})"
-    return f"tools.call({json.dumps(tool.id, ensure_ascii=False)}{', ' + given if given else ''})"
+    return f"tools.call({_quoted(tool.id)}{', ' + given if given else ''})"
 
 
 def _given(tool: Tool) -> str:
@@ -60,7 +60,7 @@ def _member(name: str) -> str:
     safe = safe_name(name)
     if safe == name or name in NOT_FOR_TOOLS:
         return name
-    return f"{json.dumps(name, ensure_ascii=False)}: {safe or name + '_'}"
+    return f"{_quoted(name)}: {safe or name + '_'}"
 
 
 def _starts(letter: str) -> bool:
@@ -70,3 +70,7 @@ def _starts(letter: str) -> bool:
 def _continues(letter: str) -> bool:
     # JavaScript allows what Python allows in identifiers, and the dollar.
     return letter == "$" or f"_{letter}".isidentifier()
+
+
+def _quoted(text: str) -> str:
+    return msgspec.json.encode(text).decode()

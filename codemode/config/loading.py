@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping
 from typing import Any, TypeVar, cast
@@ -116,6 +115,8 @@ def _warn_of_omission(value: object, overlay: object) -> str | None:
     if not fields or "enabled" in fields:
         return None
     first, *more = fields
+    import json  # 1 ms, for this warning alone
+
     line = f'"enabled": true, "{first}": {json.dumps(fields[first])}{", …" if more else ""}'
     if is_document(value):
         line = f'"codeMode": {{{line}}} into tools'

@@ -16,10 +16,8 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from codemode.executor.calls import CallFailed
-from codemode.executor.unfolding import Unusable, unfold
 from codemode.nearest import did_you_mean, nearest
 from codemode.tools import Tool
-from codemode.tools.sketch import sketch
 
 if TYPE_CHECKING:  # 30 ms of import, for hosts that may never call a tool
     from jsonschema_rs import ValidationError, Validator
@@ -68,6 +66,8 @@ def _errors(validator: Validator, given: dict[str, Any], most: int) -> list[Vali
 
 
 def _refusal(tool: Tool, problems: list[str]) -> CallFailed:
+    from codemode.tools.sketch import sketch  # 1 ms, for calls that are refused
+
     told = [problem[:_MAX_PROBLEM] for problem in problems]
     expected = sketch(tool.parameters)
     return CallFailed(
@@ -87,6 +87,8 @@ def _validator_of(tool: Tool) -> Validator | None:
 def _compile(tool: Tool) -> Validator | None:
     """The schema's validator. A schema that cannot be used refuses nothing: its tool takes any object."""
     from jsonschema_rs import FancyRegexOptions, validator_for
+
+    from codemode.executor.unfolding import Unusable, unfold
 
     try:
         schema = tool.parameters if tool.trusted else unfold(tool.parameters)

@@ -4,9 +4,9 @@
 a hint. Codes come from the kind of the event, never from the text of an error, which the program can choose.
 """
 
+from codemode.contract.explained import Explained
 from codemode.failures.available import GLOBALS, Available
 from codemode.failures.explain import (
-    Explained,
     Program,
     explain_failure,
     explain_refusal,

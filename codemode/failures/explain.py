@@ -9,7 +9,7 @@ from codemode_runtime.parts import MAX_PARTS
 from codemode_runtime.shapes import Limits, Stop
 
 from codemode.config import CodeModeConfig, Language
-from codemode.contract.error_codes import ERRORS, ErrorCode, Phase
+from codemode.contract.explained import Explained
 from codemode.failures import hints
 from codemode.failures.available import Available
 from codemode.failures.bare_hints import hint_for_bare
@@ -27,16 +27,6 @@ _DEADLOCK = (
 )
 _UNHANDLED = "Nobody handled this rejection: `await` the promise or add `.catch(…)`."
 _UNAWAITED_CALL = "This call was not awaited and failed: `await` it, or catch its error."
-
-
-@dataclass(frozen=True, slots=True)
-class Explained:
-    code: ErrorCode
-    text: str
-
-    @property
-    def phase(self) -> Phase:
-        return ERRORS[self.code].phase
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,12 @@ import unicodedata
 
 _CONTROL_OR_FORMAT = ("Cc", "Cf")
 # Shown as nothing although they count as letters, marks or unassigned.
-_INVISIBLE = frozenset(
-    chr(code)
-    for code in (
-        *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2065, 0x3164, 0xFFA0),
-        *range(0x180B, 0x1810),
-        *range(0xFE00, 0xFE10),
-        *range(0xFFF0, 0xFFF9),
-        *range(0xE0000, 0xE1000),
-    )
+_INVISIBLE = (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2065, 0x3164, 0xFFA0)
+_INVISIBLE_RANGES = (
+    range(0x180B, 0x1810),
+    range(0xFE00, 0xFE10),
+    range(0xFFF0, 0xFFF9),
+    range(0xE0000, 0xE1000),
 )
 
 
@@ -58,6 +55,10 @@ def _fold(text: str) -> str:
     seen = "".join(
         letter
         for letter in text
-        if letter not in _INVISIBLE and unicodedata.category(letter) not in _CONTROL_OR_FORMAT
+        if not _is_invisible(ord(letter)) and unicodedata.category(letter) not in _CONTROL_OR_FORMAT
     )
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold())
+
+
+def _is_invisible(code: int) -> bool:
+    return code in _INVISIBLE or any(code in found for found in _INVISIBLE_RANGES)

@@ -26,6 +26,13 @@ class CallerTask:
         self.keeps = False  # the task is cancelled, but the run stays as it was
         self.is_alone = False  # the caller is gone, so the task need not wait for news
 
+    @classmethod
+    def running(cls) -> CallerTask:
+        """The task that calls this."""
+        task = asyncio.current_task()
+        assert task is not None, "not in a task"
+        return cls(task)
+
     @property
     def is_only_stopped(self) -> bool:
         """Only `stop` has cancelled the task, so the task goes on after the leg."""

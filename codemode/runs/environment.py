@@ -17,9 +17,9 @@ from msgspec import Raw
 from codemode.catalog import Catalog
 from codemode.contract.telemetry import CatalogFacts, estimate_tokens_saved
 from codemode.executor import Executor
-from codemode.failures import Available
 
-if TYPE_CHECKING:  # only engines with MCP servers or namespaces load them
+if TYPE_CHECKING:  # loaded for runs that fail; by engines with MCP servers or namespaces
+    from codemode.failures import Available
     from codemode.mcp.library import Library
     from codemode.namespaces import NamespaceScopes
 
@@ -98,6 +98,8 @@ class Environment:
 
     @cached_property
     def available(self) -> Available:
+        from codemode.failures import Available
+
         catalog = self.catalog
         names = {name: catalog.convenience(name) or "" for name in catalog.convenience_names()}
         schemas = {tool.id: tool.parameters for tool in catalog.tools}

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from codemode_runtime import wire
 from codemode_runtime.frames import FrameRefused
 from codemode_runtime.shapes import Limits
 from codemode_snapshots import NotHeld, SnapshotError, StoreFull
+from msgspec import Struct
 
 from codemode.config import CodeModeConfig
 from codemode.contract.error_codes import ErrorCode
+from codemode.contract.explained import Explained
 from codemode.contract.results import (
     CodeModeResult,
     Completed,
@@ -28,15 +30,6 @@ from codemode.contract.results import (
     failed,
 )
 from codemode.contract.telemetry import LossyValue
-from codemode.failures import (
-    Explained,
-    Program,
-    explain_failure,
-    explain_refusal,
-    explain_stop,
-    explain_timeout,
-    hint_for_unawaited,
-)
 from codemode.runs.host_work import HostWork
 from codemode.runs.opening import LegPolicy, Opening
 from codemode.runs.phases import RunState
@@ -47,9 +40,11 @@ from codemode.workers.errors import Aborted, SupervisorError
 from codemode.workers.supervisor import Supervisor, second_opinion
 from codemode.workers.worker import Worker
 
+if TYPE_CHECKING:  # 4 ms of import, for programs that fail
+    from codemode.failures import Program
 
-@dataclass(frozen=True, slots=True)
-class Services:
+
+class Services(Struct, frozen=True):
     """What every leg of an engine needs."""
 
     config: CodeModeConfig
@@ -160,40 +155,45 @@ class Leg:
 
     async def _end(self, outcome: wire.Outcome) -> CodeModeResult:
         """Takes the output that came with the end; drops calls that were not started yet."""
-        run, config = self.run, self.services.config
+        if not isinstance(outcome, wire.Refused | wire.RestoreRefused):
+            self._note(outcome)
+            for message in outcome.messages:
+                if isinstance(message, wire.Text | wire.Json):
+                    self._recorder.output_added(self.run, message)
+        if isinstance(outcome, wire.Done):
+            return await self._complete(outcome.result)
+        call = str(outcome.failure.call) if isinstance(outcome, wire.Threw) else ""
+        error = self.run.active.meter.error_of(call)
+        if error is None:
+            return await self.fail(self._explain(outcome, None))
+        return await self.fail(self._explain(outcome, error.suggestion), call)
+
+    def _explain(self, outcome: wire.Outcome, advice: str | None) -> Explained:
+        """`advice` is that of the tool whose failure ended the program."""
+        # 4 ms of import, which only programs that fail need
+        from codemode.failures import explain_failure, explain_refusal, explain_stop, explain_timeout
+
+        config = self.services.config
         match outcome:
             case wire.Refused():
-                return await self.fail(explain_refusal(outcome, self._program))
+                return explain_refusal(outcome, self._program)
             case wire.RestoreRefused(code, message):
-                return await self.fail(
-                    Explained(code, f"The suspended program cannot be restored: {message}.")
-                )
-            case _:
-                self._note(outcome)
-        for message in outcome.messages:
-            if isinstance(message, wire.Text | wire.Json):
-                self._recorder.output_added(run, message)
-        match outcome:
-            case wire.Done(result=found):
-                return await self._complete(found)
+                return Explained(code, f"The suspended program cannot be restored: {message}.")
             case wire.Threw(failure=failure):
-                available, call = run.environment.available, str(failure.call)
-                error = run.active.meter.error_of(call)
-                advice = None if error is None else error.suggestion
-                explained = explain_failure(failure, self._program, available, config, advice)
-                return await self.fail(explained, None if error is None else call)
+                available = self.run.environment.available
+                return explain_failure(failure, self._program, available, config, advice)
             case wire.Stopped(reason=reason):
-                return await self.fail(explain_stop(reason, config))
+                return explain_stop(reason, config)
             case wire.Interrupted():
-                return await self.fail(explain_timeout(config))
-            case wire.Idle():
-                raise AssertionError("an idle guest has not ended")
+                return explain_timeout(config)
+            case wire.Idle() | wire.Done():
+                raise AssertionError("this guest has not failed")
 
     async def _complete(self, found: wire.Value) -> CodeModeResult:
         await self._finish(RunState.COMPLETED)
         lossy = [LossyValue(item.path, item.kind) for item in found.lossy]
-        hint = hint_for_unawaited(bytes(found.value), found.lossy) if found.lossy else None
-        telemetry = self._recorder.leg_completed(self.run, len(found.value), lossy, (hint,) if hint else ())
+        hints = _hints(found) if found.lossy else ()
+        telemetry = self._recorder.leg_completed(self.run, len(found.value), lossy, hints)
         return Completed(found.value, self.run.active.take_output(), telemetry)
 
     async def fail(self, explained: Explained, failed_call: str | None = None) -> Failed:
@@ -268,6 +268,8 @@ class Leg:
 
     @property
     def _program(self) -> Program:
+        from codemode.failures import Program
+
         active = self.run.active
         return Program(active.program, active.language, active.exact_positions)
 
@@ -275,6 +277,13 @@ class Leg:
         if not isinstance(outcome, wire.Refused | wire.RestoreRefused):
             self.run.active.note_positions(outcome.exact_positions)
             self._recorder.computed(self.run, outcome.spent, self._restored_bytes)
+
+
+def _hints(found: wire.Value) -> tuple[str, ...]:
+    from codemode.failures import hint_for_unawaited
+
+    hint = hint_for_unawaited(bytes(found.value), found.lossy)
+    return (hint,) if hint else ()
 
 
 def explain_worker(error: SupervisorError) -> Explained:

@@ -7,14 +7,14 @@ An `Opening` makes the worker compute: `Start` with a program, resume.py's `Resu
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from codemode_runtime import wire
 from codemode_runtime.zygote_wire import Flavour
+from msgspec import Struct
 
+from codemode.contract.explained import Explained
 from codemode.contract.results import Failed
-from codemode.failures import Explained
 from codemode.runs.run import Run
 from codemode.workers.worker import Worker
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from codemode.runs.leg import Leg
 
 
-@dataclass(frozen=True, slots=True)
-class LegPolicy:
+class LegPolicy(Struct, frozen=True):
     """exec and wait use the default. A leg that may not suspend fails when its budget is spent;
     `tell_timeout` (run, budget in ms) then writes the error's text."""
 

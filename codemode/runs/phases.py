@@ -12,9 +12,9 @@ import contextvars
 import enum
 import re
 import secrets
-from dataclasses import dataclass
 
 from codemode_runtime.shapes import Settlement
+from msgspec import Struct
 
 from codemode.catalog import Catalog
 from codemode.config import Language
@@ -34,13 +34,11 @@ class RunState(enum.StrEnum):
     ABORTED = "aborted"
 
 
-@dataclass(slots=True)
-class Running:
+class Running(Struct):
     pass
 
 
-@dataclass(slots=True)
-class Suspended:
+class Suspended(Struct):
     """`is_stored` is False while its snapshot is being written. `unrecorded` is a tuple because it is mostly
     empty and there may be thousands of suspended runs."""
 
@@ -52,13 +50,11 @@ class Suspended:
     unrecorded: tuple[Settlement, ...] = ()  # settled since, and not yet in a durable store
 
 
-@dataclass(slots=True)
-class Adoptable:
+class Adoptable(Struct):
     pass
 
 
-@dataclass(slots=True)
-class Ended:
+class Ended(Struct):
     how: RunState
 
 
@@ -128,8 +124,7 @@ class Active:
 NO_CONTEXT = CallContext()  # the host said nothing about its caller
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Under which policy, and for whom, a run's tools run. The snapshot has most of it too, because a restart
     must not change it. `tools` are the run's own, which cannot be stored."""
 

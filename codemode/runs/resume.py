@@ -15,8 +15,8 @@ from codemode_runtime.zygote_wire import Flavour
 from codemode_snapshots import SnapshotError, StoreUnavailable
 
 from codemode import clock
+from codemode.contract.explained import Explained
 from codemode.contract.results import CodeModeResult, Failed, Waiting, failed
-from codemode.failures import Explained
 from codemode.runs.adopt import Adopter
 from codemode.runs.caller_task import finish_despite_cancel
 from codemode.runs.frozen import Memory, decode_memory

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 from codemode_runtime.shapes import Settlement
 from codemode_snapshots import Claim, RunScope
 
@@ -228,7 +229,7 @@ class Run:
         assert isinstance(self._phase, Adoptable), "only what another engine left is taken over"
         key, sender, channel, sandbox = memory.caller
         context = CallContext(session_key=key, sender=sender, channel=channel, sandbox=sandbox)
-        self.origin = replace(
+        self.origin = msgspec.structs.replace(
             self.origin, provider=memory.provider, model=memory.model, allow=memory.allow, context=context
         )
         self._open(memory, RunMeter.resume(tally, memory.meter))
@@ -356,11 +357,7 @@ class Run:
     @contextmanager
     def led(self) -> Generator[CallerTask]:
         """The task that leads a leg does so inside this, so that other tasks can stop it."""
-        task = self.caller_task
-        if task is None:
-            current = asyncio.current_task()
-            assert current is not None, "not in a task"
-            task = self.caller_task = CallerTask(current)
+        task = self.caller_task = self.caller_task or CallerTask.running()
         try:
             yield task
         finally:

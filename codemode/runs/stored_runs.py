@@ -10,9 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import codemode_snapshots as envelopes
 from codemode_runtime.frames import Data
@@ -48,6 +47,9 @@ from codemode.config import CodeModeConfig, EngineSettings
 from codemode.config.store_argument import StoreArgument, is_durable, read_store
 from codemode.runs.foreign_store import guarded
 from codemode.runs.frozen import Memory, read_memory
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 _log = logging.getLogger("codemode.engine")
 T = TypeVar("T")
@@ -110,6 +112,8 @@ class StoredRuns:
             self._key = self._key or new_key()
             self._store = MemoryStore(self._limits)
             return []
+        from concurrent.futures import ThreadPoolExecutor  # the store in memory needs no thread
+
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="codemode-store")
         try:
             await self._in_thread(self._open_place, self._place)

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import msgspec
 from codemode_runtime.shapes import Settlement
 from codemode_snapshots.label import NO_VALUE, value_given
 from msgspec import Raw
@@ -167,7 +168,9 @@ class SearchRuns:
         run.set_program(program.program, program.language)
         self._runs.add(run)
         self._recorder.search_program_started(run, _PROGRAM.tool, value_given(run.scope.tool_call))
-        services = replace(self._services, config=limits, work=bridge_work(limits, self._services, tell))
+        services = msgspec.structs.replace(
+            self._services, config=limits, work=bridge_work(limits, self._services, tell)
+        )
         leg = Leg(services, run, ONE_SHOT).lead(Start(limits.timeout_ms))
         result = await self._runs.lead(run, leg)
         if result.to_dict().get("code") == "runtime_unavailable":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -25,10 +26,10 @@ class _Head(msgspec.Struct):
     version: int
 
 
-_decoder: msgspec.json.Decoder[Trajectory | SessionTrajectory] = msgspec.json.Decoder(
-    Trajectory | SessionTrajectory
-)
-_head_decoder = msgspec.json.Decoder(_Head)
+@cache
+def _decoder() -> msgspec.json.Decoder[Trajectory | SessionTrajectory]:
+    """Made when it is first used: that takes long, and few hosts read trajectories."""
+    return msgspec.json.Decoder(Trajectory | SessionTrajectory)
 
 
 def load_trajectory(path: str | Path) -> Trajectory | SessionTrajectory:
@@ -46,10 +47,10 @@ def read_trajectory(data: bytes) -> Trajectory | SessionTrajectory:
     if len(data) > _MAX_BYTES:
         raise TrajectoryRefused(f"it has more than {_MAX_BYTES} bytes")
     try:
-        head = _head_decoder.decode(data)
+        head = msgspec.json.decode(data, type=_Head)
         if head.version != VERSION:
             raise TrajectoryRefused(f"it has version {head.version}, and only {VERSION} is known")
-        found = _decoder.decode(data)
+        found = _decoder().decode(data)
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
         raise TrajectoryRefused(str(error)[:200] or type(error).__name__) from error
     runs = found.runs if isinstance(found, SessionTrajectory) else ()

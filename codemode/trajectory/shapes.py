@@ -16,7 +16,6 @@ from codemode_runtime.language import Language
 from msgspec import Struct
 
 from codemode.contract.telemetry import CallError, CallMethod, CallStatus
-from codemode.trajectory.tree import draw_run, draw_session
 
 VERSION = 1
 RunStatus = Literal["running", "waiting", "completed", "failed", "expired", "aborted"]
@@ -135,6 +134,8 @@ class Trajectory(_Exported, frozen=True, tag="codemode.trajectory"):
     is_partial: bool = False
 
     def tree(self, width: int = 100) -> str:
+        from codemode.trajectory.tree import draw_run
+
         return draw_run(self, width)
 
 
@@ -147,4 +148,6 @@ class SessionTrajectory(_Exported, frozen=True, tag="codemode.session"):
     runs: tuple[Trajectory, ...] = ()
 
     def tree(self, width: int = 100) -> str:
+        from codemode.trajectory.tree import draw_session
+
         return draw_session(self, width)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from codemode_runtime.shapes import Layer
+from msgspec import Struct
 
 Stage = tuple[Layer, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Confinement:
+class Confinement(Struct, frozen=True):
     """All layers of a worker, and the guarantees that no layer gives. `stages`: the reports behind them."""
 
     layers: Stage = ()

@@ -13,9 +13,9 @@ import socket
 import sys
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from codemode_runtime.zygote_wire import Flavour, Setup
+from msgspec import Struct, field
 
 from codemode.workers.busy_wait import Processors
 from codemode.workers.confinement import Confinement
@@ -31,8 +31,7 @@ _REFILL_SECONDS = 0.02
 _REFILL_DELAYS = 10
 
 
-@dataclass(slots=True)
-class Counters:
+class Counters(Struct):
     """Counts over all pools since the supervisor started; `tokens` numbers the workers."""
 
     spawned: int = 0

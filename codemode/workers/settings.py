@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from codemode_runtime.image import default_cache
 from codemode_runtime.zygote_wire import Flavour
+from msgspec import Struct, field
 
 from codemode.config import CodeModeConfig, EngineSettings
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerSettings:
+class WorkerSettings(Struct, frozen=True):
     """The supervisor and its pools read what they need from here; nothing is copied out of it."""
 
     engine: EngineSettings = field(default_factory=EngineSettings)

@@ -10,7 +10,6 @@ import base64
 import struct
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import cache
 from random import Random
 from typing import Any
@@ -222,7 +221,7 @@ def rogue_workers() -> Generator[Subject]:
         # what a leg may take is short: a worker that says nothing is waited for that long
         engine = Engine([echo], {**CONFIG, "timeoutMs": 100}, settings={"warmWorkers": 3})
         supervisor = engine._supervisor  # pyright: ignore[reportPrivateUsage] - no user gets to choose workers
-        supervisor.settings = replace(supervisor.settings, entry=ROGUE, grace_ms=20)
+        supervisor.settings = msgspec.structs.replace(supervisor.settings, entry=ROGUE, grace_ms=20)
         loop.run(engine.start())
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(worker, "_PATIENCE_SECONDS", 1.0)  # or half a frame would take thirty

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import contextvars
-from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from codemode import CallContext, Engine, tool
@@ -239,7 +239,7 @@ async def test_calls_that_no_guest_of_ours_would_make_end_the_run(ids: list[int]
     """The guest keeps to the cap and to its numbers; whoever owns its memory may not."""
     made = Engine([echo], {"enabled": True})
     supervisor = made._supervisor  # pyright: ignore[reportPrivateUsage] - nobody else has workers that lie
-    supervisor.settings = replace(supervisor.settings, entry=ROGUE)
+    supervisor.settings = msgspec.structs.replace(supervisor.settings, entry=ROGUE)
     async with made:
         result = await made.exec("calls:" + ":".join(map(str, ids)))
         assert "program" in failure_of(result, "internal_error").error
