@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from typing import Any
+from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
 
@@ -20,10 +21,17 @@ _log = logging.getLogger("codemode.executor")
 
 
 class Gates:
-    """How many calls of a tool may run at once. One per engine, so that the limit holds over all its runs."""
+    """One per engine: the limits of a tool hold over all its runs.
+
+    A gate lives as long as a call holds it or waits at it: a run may bring tools of its own, under any ids.
+    """
 
     def __init__(self) -> None:
-        self._gates: dict[tuple[str, int], asyncio.Semaphore] = {}
+        self._gates: WeakValueDictionary[tuple[str, int], asyncio.Semaphore] = WeakValueDictionary()
+
+    @property
+    def in_use(self) -> int:
+        return len(self._gates)
 
     def of(self, tool: Tool) -> asyncio.Semaphore:
         key = (tool.id, tool.hints.concurrency)

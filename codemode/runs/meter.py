@@ -44,6 +44,9 @@ CAPS: frozenset[ErrorCode] = frozenset(
 _MAX_TEXTS = 200
 _MAX_EVENTS = 100  # a run that is suspended more often keeps the latest
 
+MAX_NAMES = 10_000  # in one group of sums
+OTHERS = "(others)"
+
 
 class Tally(Struct, rename="camel", omit_defaults=True):
     """Sums by name, for one run or for all. `results` counts status words and error codes."""
@@ -59,6 +62,8 @@ class Tally(Struct, rename="camel", omit_defaults=True):
 
     def add(self, group: _Group, name: str, amount: int = 1) -> None:
         sums: dict[str, int] = getattr(self, group)
+        if len(sums) >= MAX_NAMES and name not in sums:
+            name = OTHERS  # a run may bring tools of its own, under any ids
         sums[name] = sums.get(name, 0) + amount
 
     def to_dict(self) -> dict[str, Any]:

@@ -9,7 +9,8 @@ import pytest
 
 from codemode.catalog import Catalog
 from codemode.executor import AuditEvent, CallFailed, CallOk, CallRequest, Executor, Gates, calling, running
-from codemode.tools import CallContext, tool
+from codemode.tools import CallContext, Tool, tool
+from tests.harness.loops import until
 
 
 @pytest.mark.guarantee("tools-keep-their-limits")
@@ -226,3 +227,30 @@ async def test_a_time_out_of_the_tools_own_is_no_abort() -> None:
         return []
 
     assert await Executor(Catalog([careful])).call(CallRequest("careful")) == CallOk(b"[false]")
+
+
+async def test_gates_hold_over_runs_while_a_call_uses_them_and_are_forgotten_afterwards() -> None:
+    gates, most, now, go_on = Gates(), 0, 0, asyncio.Event()
+
+    def own_tool() -> Tool:
+        """Another object each time, as each run brings its own; the id is the same."""
+
+        @tool(concurrency=2)
+        async def own() -> None:
+            nonlocal most, now
+            now += 1
+            most = max(most, now)
+            await go_on.wait()
+            now -= 1
+
+        return own
+
+    made = [Executor(Catalog([own_tool()]), gates=gates) for _ in range(5)]
+    calls = [asyncio.create_task(executor.call(CallRequest("own"))) for executor in made]
+    await until(lambda: now == 2)
+    assert gates.in_use == 1
+    go_on.set()
+    await asyncio.gather(*calls)
+    assert (most, now) == (2, 0)
+    del made
+    await until(lambda: gates.in_use == 0)

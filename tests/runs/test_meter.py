@@ -17,7 +17,7 @@ from codemode.contract.telemetry import (
 )
 from codemode.executor import Executor
 from codemode.runs.environment import Environment
-from codemode.runs.meter import RunMeter, Tally
+from codemode.runs.meter import MAX_NAMES, OTHERS, RunMeter, Tally
 from codemode.surface import prepare_run, render_tools
 from tests.harness.tool_samples import make
 
@@ -116,3 +116,11 @@ def test_a_large_catalog_saves_what_its_schemas_would_take_in_a_prompt() -> None
     # an estimate: without the braces and keys of a request, and with a full quick index
     assert environment.tokens_saved == pytest.approx(whole - shown // 4, rel=0.25)
     assert Environment(ToolCatalog(()), Executor(ToolCatalog(()))).tokens_saved == 0
+
+
+def test_sums_by_name_are_bounded_and_lose_no_count() -> None:
+    tally = Tally()
+    for number in range(MAX_NAMES + 50):
+        tally.add("tools", f"client:app:own_{number}")
+    tally.add("tools", "client:app:own_0")
+    assert (len(tally.tools), tally.tools[OTHERS], tally.tools["client:app:own_0"]) == (MAX_NAMES + 1, 50, 2)
