@@ -49,9 +49,10 @@ class CodeModeConfig(Struct, frozen=True, kw_only=True, rename="camel"):
     memory_limit_bytes: Annotated[int, Number(_MIB, _GIB, "bytes"), Says(
         "the guest's heap", reached="`memory_limit_exceeded`; the program cannot catch it")] = 64 * _MIB
     max_output_bytes: Annotated[int, Number(_KIB, 10 * _MIB, "bytes"), Says(
-        "text, JSON, logs and the final value of one result; also the most items of output, up to"
-        f" {MAX_OUTPUT_ITEMS:,}, so that empty texts are not free",
-        reached="`output_limit_exceeded`, with the output that fitted")] = 64 * _KIB
+        "one result: the JSON of each item of output, and of the final value; an empty `text` has 25 bytes."
+        f" At most {MAX_OUTPUT_ITEMS:,} items",
+        reached="an item that does not fit is clipped; then, and for the value, `output_limit_exceeded`"
+        " with what fitted")] = 64 * _KIB
     max_snapshot_bytes: Annotated[int, Number(_KIB, 256 * _MIB, "bytes"), Says(
         "one suspended run, as stored", reached="`snapshot_limit_exceeded`")] = 10 * _MIB
     max_pending_tool_calls: Annotated[int, Number(1, 128, "calls"), Says(

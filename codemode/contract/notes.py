@@ -6,13 +6,13 @@ The engine adds at most ten to each result of exec and wait, each of at most 200
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
 from codemode.contract.clipping import clip_end, listed
 from codemode.contract.for_model import MAX_NOTE_BYTES, bounded_notes
-from codemode.contract.results import CodeModeResult, Failed
+from codemode.contract.results import CodeModeResult, Failed, TextOutput
 from codemode.contract.telemetry import CallRecord, LossyValue
 
 _MAX_NAME = 60  # bytes of a tool's name or of a path
@@ -33,11 +33,23 @@ def with_notes(result: CodeModeResult, max_output_bytes: int) -> CodeModeResult:
 def _notes(result: CodeModeResult) -> list[str]:
     telemetry = result.telemetry
     found = list(telemetry.hints)
+    if clipped := [item.clipped for item in result.output if isinstance(item, TextOutput) and item.clipped]:
+        found.append(_clipped(clipped))
     if telemetry.lossy:
         found.append(_lossy(telemetry.lossy))
     if isinstance(result, Failed) and (done := _already_done(telemetry.calls)):
         found.append(done)
     return found
+
+
+def _clipped(sizes: Sequence[int]) -> str:
+    """What the guest left out; how it clips is in runtime/shim/outbox.c."""
+    if len(sizes) == 1:
+        return f"One item of output was too long and was clipped in the middle: it had {sizes[0]:,} bytes."
+    return (
+        f"{len(sizes):,} items of output were too long and were clipped in the middle: they had "
+        f"{sum(sizes):,} bytes. Select fields, slice lists, summarise."
+    )
 
 
 def _lossy(lossy: Iterable[LossyValue]) -> str:

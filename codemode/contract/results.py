@@ -24,11 +24,13 @@ _encoder = msgspec.json.Encoder()
 
 
 class TextOutput(Struct, frozen=True, tag_field="type", tag="text", omit_defaults=True):
-    """`level` is set if the text came through console."""
+    """`level` is there for what came through console; `clipped` is there for an item that was too long, and
+    says how many bytes it had before its middle was left out."""
 
     type: ClassVar[Literal["text"]] = "text"
     text: str
     level: Level | None = None
+    clipped: int | None = None
 
 
 class JsonOutput(Struct, frozen=True, tag_field="type", tag="json"):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from codemode_runtime import wire
 from codemode_runtime.parts import MAX_PARTS
-from codemode_runtime.shapes import Limits, Stop
+from codemode_runtime.shapes import MAX_OUTPUT_ITEMS, Stop
 
 from codemode.config import CodeModeConfig, Language
 from codemode.contract.explained import Explained
@@ -70,9 +70,9 @@ def explain_stop(reason: Stop, config: CodeModeConfig) -> Explained:
         case Stop.OUTPUT:
             return Explained(
                 "output_limit_exceeded",
-                f"The program wrote more than {_bytes(config.max_output_bytes)} of output, or more than "
-                f"{Limits(output_bytes=config.max_output_bytes).output_items} items of it, and was ended; "
-                "what fitted is kept. Write and return less: select fields, slice lists, summarise.",
+                f"The program wrote more than {_bytes(config.max_output_bytes)} of output (the JSON of its "
+                f"items), or more than {MAX_OUTPUT_ITEMS:,} items, and was ended; what fitted is kept. Write "
+                "and return less: select fields, slice lists, summarise.",
             )
         case Stop.MESSAGES:
             return Explained(
@@ -117,7 +117,7 @@ def _too_large(failure: wire.Failure, config: CodeModeConfig) -> str:
     return (
         f"The returned value is {_bytes(failure.bytes)} of JSON; with the output, a result may have "
         f"{_bytes(config.max_output_bytes)}. Return less: select fields, slice lists, summarise. "
-        f"It begins with: {_cut(failure.head, 200)}"
+        f"What it looks like:\n{failure.outline}"
     )
 
 

@@ -121,8 +121,8 @@ class Recorder:
     def output_added(self, run: Run, message: wire.Text | wire.Json) -> None:
         item: Output
         match message:
-            case wire.Text(text, level):
-                item = TextOutput(text, level)
+            case wire.Text(text, level, clipped):
+                item = TextOutput(text, level, clipped)
                 run.active.meter.transfer("output", utf8_bytes(text))
             case wire.Json(value):
                 item = JsonOutput(value)

@@ -17,8 +17,6 @@ from msgspec.structs import replace
 
 from codemode.gate.lane import lane
 
-# The guest counts output and stops a program that makes too much; checks here only catch a lying worker.
-OUTPUT_SLACK = 2
 # What a value lost and how a program failed, which is told beside its output; and the lengths of chunks.
 _END_BYTES = 4 << 20
 _ENDS: dict[type, tuple[str, Callable[[memoryview], object]]] = {
@@ -29,7 +27,7 @@ _ENDS: dict[type, tuple[str, Callable[[memoryview], object]]] = {
 
 def largest_batch(limits: Limits) -> int:
     """Bytes that a guest sends at once at most, its result included."""
-    return batches.MAX_MESSAGE_BYTES + OUTPUT_SLACK * limits.output_bytes + _END_BYTES
+    return batches.MAX_MESSAGE_BYTES + limits.output_bytes + _END_BYTES
 
 
 async def gather(outcome: wire.Outcome, tail: Data, session: str) -> wire.Outcome:

@@ -19,13 +19,13 @@ from typing import Protocol
 from codemode_runtime import batches, wire
 from codemode_runtime.frames import Data, Frame, FrameRefused, frame_parts
 from codemode_runtime.language import Language
-from codemode_runtime.shapes import Layer, Limits, Lookup, Settlement, pack_settlements
+from codemode_runtime.shapes import MAX_OUTPUT_ITEMS, Layer, Limits, Lookup, Settlement, pack_settlements
 
 from codemode.gate.heartbeat import Alarm
 from codemode.workers.busy_wait import BusyWait, Processors
 from codemode.workers.channel import Channel
 from codemode.workers.errors import Aborted, ProtocolViolation, SupervisorError, WorkerLost
-from codemode.workers.gathering import OUTPUT_SLACK, gather, largest_batch
+from codemode.workers.gathering import gather, largest_batch
 
 # For captures: the guest computes nothing then, so no budget bounds them.
 _PATIENCE_SECONDS = 30.0
@@ -221,8 +221,8 @@ class Worker:
         self._descriptor = descriptor
         self._channel.reader.max_tail = largest_batch(limits)
         self._max_tail = self._channel.reader.max_tail
-        self._output_left = OUTPUT_SLACK * limits.output_bytes
-        self._items_left = limits.output_items
+        self._output_left = limits.output_bytes
+        self._items_left = MAX_OUTPUT_ITEMS
 
     def _open(self, request: list[Data], budget_ms: int) -> None:
         """Sends the first request of a leg, then sets the alarm, while the worker already works."""
@@ -358,19 +358,14 @@ def _fail(reply: asyncio.Future[tuple[wire.FromWorker, Data]], error: Exception)
 
 
 def _output_of(outcome: wire.Outcome) -> tuple[int, int]:
-    """Size of the output, final value included, and number of items."""
+    """Bytes of the output as JSON, final value included, and number of items: as the guest counts them, which
+    ends a program that makes too much. What is more comes from a lying worker."""
     if isinstance(outcome, wire.Refused | wire.RestoreRefused):
         return 0, 0
     size = len(outcome.result.value) if isinstance(outcome, wire.Done) else 0
     items = 0
     for message in outcome.messages:
-        match message:
-            case wire.Text(text):
-                size += len(text)
-                items += 1
-            case wire.Json(value):
-                size += len(value)
-                items += 1
-            case _:
-                pass
+        if isinstance(message, wire.Text | wire.Json):
+            size += len(wire.encode(message))
+            items += 1
     return size, items

@@ -6,18 +6,11 @@ that a new version of the engine has to be read for it. Called by make_image.py 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from change import Change
+from polls import POLLS
 from source import BuildError, write_whole
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    before: str
-    after: str
-    file: str = "quickjs.c"
-
 
 # An error is placed by the last location that was emitted before the instruction that threw it. The engine
 # emits the location of a call before its arguments, and takes it from the first of them: `f(g(x))` with an
@@ -115,159 +108,6 @@ STRINGIFY = (
         """                present = js_poll_interrupts(ctx) ? JS_EXCEPTION :
                     js_array_includes(ctx, jsc->property_list, 1, vc(&v));
                 if (JS_IsException(present)) {""",
-    ),
-)
-
-# Loops and calls of a program poll for an interruption. The engine counts ten thousand polls before it looks,
-# and ten thousand searches in a long array are minutes: here it looks each time, which is no slower than
-# counting. What else polls are native loops that are long by themselves. Every loop over the indexes of what
-# is no dense array reads, writes or deletes through one of four functions; an array-like object says itself
-# how long it is, up to 2^53. Proxies around proxies go through one function. The keys of a proxy are compared
-# with each other. A search for a text tries every place: once the program is to stop, it is found at none,
-# which the program does not live to see. So it is with a regular expression that takes long to compile.
-POLLS = (
-    Change(
-        "    if (unlikely(--ctx->interrupt_counter <= 0)) {\n        return __js_poll_interrupts(ctx);",
-        """    if (unlikely(*(volatile uint32_t *)&cm_shared.interrupt)) {
-        return __js_poll_interrupts(ctx);""",
-    ),
-    Change(
-        """    /* safer to test recursion in all proxy methods */
-    if (js_check_stack_overflow(ctx->rt, 0)) {
-        JS_ThrowStackOverflow(ctx);
-        return NULL;
-    }
-""",
-        """    /* safer to test recursion in all proxy methods */
-    if (js_check_stack_overflow(ctx->rt, 0)) {
-        JS_ThrowStackOverflow(ctx);
-        return NULL;
-    }
-    if (js_poll_interrupts(ctx))
-        return NULL;
-""",
-    ),
-    Change(
-        """    for(i = 1; i < len; i++) {
-        if (find_prop_key(tab, i, tab[i].atom) >= 0) {""",
-        """    for(i = 1; i < len; i++) {
-        if (js_poll_interrupts(ctx))
-            goto fail;
-        if (find_prop_key(tab, i, tab[i].atom) >= 0) {""",
-    ),
-    Change(
-        """        if (js_get_fast_array_element(ctx, p, idx, pval))
-            return true;
-    }
-    val = JS_EXCEPTION;
-    present = -1;
-""",
-        """        if (js_get_fast_array_element(ctx, p, idx, pval))
-            return true;
-    }
-    val = JS_EXCEPTION;
-    present = -1;
-    if (js_poll_interrupts(ctx)) {
-        *pval = val;
-        return present;
-    }
-""",
-    ),
-    Change(
-        """        if (js_get_fast_array_element(ctx, p, idx, &val))
-            return val;
-    }
-    prop = JS_NewAtomInt64(ctx, idx);
-""",
-        """        if (js_get_fast_array_element(ctx, p, idx, &val))
-            return val;
-    }
-    if (js_poll_interrupts(ctx))
-        return JS_EXCEPTION;
-    prop = JS_NewAtomInt64(ctx, idx);
-""",
-    ),
-    Change(
-        """                        int64_t idx, JSValue val)
-{
-    JSAtom prop;
-    int res;
-
-    if ((uint64_t)idx <= INT32_MAX) {
-        /* fast path for fast arrays */
-        return JS_SetPropertyValue(""",
-        """                        int64_t idx, JSValue val)
-{
-    JSAtom prop;
-    int res;
-
-    if (js_poll_interrupts(ctx)) {
-        JS_FreeValue(ctx, val);
-        return -1;
-    }
-    if ((uint64_t)idx <= INT32_MAX) {
-        /* fast path for fast arrays */
-        return JS_SetPropertyValue(""",
-    ),
-    Change(
-        """    JSAtom prop;
-    int res;
-
-    if ((uint64_t)idx <= JS_ATOM_MAX_INT) {
-        /* fast path for fast arrays */
-        return JS_DeleteProperty(""",
-        """    JSAtom prop;
-    int res;
-
-    if (js_poll_interrupts(ctx))
-        return -1;
-    if ((uint64_t)idx <= JS_ATOM_MAX_INT) {
-        /* fast path for fast arrays */
-        return JS_DeleteProperty(""",
-    ),
-    Change(
-        """    int i, c1, c2;
-    for (i = 0; i < len; i++) {
-        if ((c1 = string_get(p1, x1 + i)) != (c2 = string_get(p2, x2 + i)))""",
-        """    int i, c1, c2;
-    if (unlikely(*(volatile uint32_t *)&cm_shared.interrupt))
-        return 1;
-    for (i = 0; i < len; i++) {
-        if ((c1 = string_get(p1, x1 + i)) != (c2 = string_get(p2, x2 + i)))""",
-    ),
-    Change(
-        """    start = s->byte_code.size;
-    for(;;) {
-        p = s->buf_ptr;
-        if (p >= s->buf_end)
-            break;
-        if (*p == '|' || *p == ')')""",
-        """    start = s->byte_code.size;
-    for(;;) {
-        if (lre_check_timeout(s->opaque))
-            return re_parse_error(s, "interrupted");
-        p = s->buf_ptr;
-        if (p >= s->buf_end)
-            break;
-        if (*p == '|' || *p == ')')""",
-        file="libregexp.c",
-    ),
-    Change(
-        """    is_first = true;
-    for(;;) {
-        if (*p == ']')
-            break;
-        if (*p == '[' && s->unicode_sets) {""",
-        """    is_first = true;
-    for(;;) {
-        if (lre_check_timeout(s->opaque)) {
-            re_parse_error(s, "interrupted");
-            goto fail;
-        }
-        if (*p == ']')
-            break;
-        if (*p == '[' && s->unicode_sets) {""",
-        file="libregexp.c",
     ),
 )
 

@@ -19,7 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import change
 import changes
+import polls
 import source
 import wasm_binary
 from source import QUICKJS, BuildError, write_whole
@@ -100,7 +102,10 @@ def prelude_files() -> list[Path]:
 
 
 def _builders() -> list[Path]:
-    return [Path(file).resolve() for file in (__file__, changes.__file__, wasm_binary.__file__)]
+    return [
+        Path(file).resolve()
+        for file in (__file__, change.__file__, changes.__file__, polls.__file__, wasm_binary.__file__)
+    ]
 
 
 def _version(package: str) -> str:

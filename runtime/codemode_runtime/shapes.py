@@ -64,7 +64,8 @@ class EmptyDescriptor:
         return None
 
 
-MAX_OUTPUT_ITEMS = 20_000
+MAX_OUTPUT_ITEMS = 20_000  # of one result
+MAX_OUTLINE = 2_048  # bytes that say how a value looks that is too large
 MAX_TIMERS = 1_000  # at once, and as many yields
 MAX_REASON = 1_000  # bytes of the text given to yield_control
 
@@ -74,11 +75,6 @@ class Limits(Struct, frozen=True):
     output_bytes: int = 64 << 10
     pending_calls: int = 16
     message_bytes: int = 16 << 20
-
-    @property
-    def output_items(self) -> int:
-        """The limit for one result: an empty text has no bytes, but has to be kept and sent too."""
-        return min(self.output_bytes, MAX_OUTPUT_ITEMS)
 
 
 class Layer(Struct, frozen=True, forbid_unknown_fields=True):

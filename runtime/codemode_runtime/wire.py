@@ -16,7 +16,7 @@ from codemode_runtime.batches import INLINE_BYTES
 from codemode_runtime.frames import FrameRefused
 from codemode_runtime.language import Language
 from codemode_runtime.parts import MAX_PARTS, measure, refusal_of
-from codemode_runtime.shapes import MAX_REASON, Layer, Limits, LossyValue, Stop
+from codemode_runtime.shapes import MAX_OUTLINE, MAX_REASON, Layer, Limits, LossyValue, Stop
 
 WorkId = Annotated[int, Meta(ge=1, le=0xFFFFFFFF)]
 Count = Annotated[int, Meta(ge=0, le=0xFFFFFFFF)]
@@ -58,9 +58,12 @@ class Clear(Message, frozen=True):
     id: WorkId
 
 
-class Text(Message, frozen=True):
+class Text(Message, frozen=True, omit_defaults=True):
+    """`clipped`: how many bytes the text had before the guest left out its middle."""
+
     text: str
     level: Literal["log", "info", "warn", "error", "debug"] | None = None
+    clipped: Count | None = None
 
 
 class Json(Message, frozen=True):
@@ -169,7 +172,7 @@ class Cause(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Failure(Struct, frozen=True, forbid_unknown_fields=True):
-    """`call` is the call that failed and caused the error, 0 if none did. `bytes` and `head` describe a value
+    """`call` is the call that failed and caused the error, 0 if none did. `bytes` and `outline` describe a value
     that is too large.
 
     `causes` are the errors behind the thrown one: its cause, what an AggregateError holds, and so on.
@@ -183,6 +186,7 @@ class Failure(Struct, frozen=True, forbid_unknown_fields=True):
     bytes: Count = 0
     parts: Count = 0  # of a value that has too many of them
     head: str = ""
+    outline: Annotated[str, Meta(max_length=MAX_OUTLINE)] = ""
 
 
 class _Measured(Message, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ const {
   typedArrayByteOffset, typedArrayLength, typedArrayName, typedArraySet, uncurry,
 } = internal.primordials;
 const { isObject, needArguments, visitItems } = internal.conversions;
+const { viewState } = internal; // undefined: outside of its buffer; true: as long as its buffer
 
 const DETACHED = "A detached ArrayBuffer";
 const refuse = (what) => {
@@ -95,15 +96,13 @@ const cloneBuffer = (value) => {
   return copy;
 };
 const cloneView = (value, walk) => {
-  const name = typedArrayName(value);
+  const follows = viewState(value), name = typedArrayName(value);
+  if (follows === undefined) refuse("A view that is detached or lies outside its ArrayBuffer");
   const buffer = cloneOf(name === undefined ? dataViewBuffer(value) : typedArrayBuffer(value), walk);
-  const type = typedArrays[name];
-  if (type !== undefined) return new type(buffer, typedArrayByteOffset(value), typedArrayLength(value));
-  try {
-    return new DataView(buffer, dataViewByteOffset(value), dataViewByteLength(value));
-  } catch {
-    return refuse("A DataView that no longer fits its ArrayBuffer");
+  if (name === undefined) {
+    return new DataView(buffer, dataViewByteOffset(value), follows ? undefined : dataViewByteLength(value));
   }
+  return new typedArrays[name](buffer, typedArrayByteOffset(value), follows ? undefined : typedArrayLength(value));
 };
 
 // A frame fills a copy: add(frame, item, walk) takes one item of the source and adds its clone.

@@ -1,8 +1,8 @@
 // URLSearchParams: an ordered list of pairs, alone or kept in step with the query of a URL.
 
 const {
-  Map, SymbolIterator, TypeError, append, apply, charCodeAt, define, getOwnPropertyDescriptor, indexOf,
-  mapForEach, mapSet, ownKeys, slice, sort,
+  Map, SymbolIterator, TypeError, append, apply, charCodeAt, define, getOwnPropertyDescriptor, getPrototypeOf,
+  hasOwn, indexOf, mapForEach, mapSet, ownKeys, slice, sort,
 } = internal.primordials;
 const { finishInterface, isObject, needArguments, toText, visitItems } = internal.conversions;
 const { FORM, decode, encode, rewrite } = internal.text;
@@ -60,13 +60,14 @@ const matcher = (name, value) => {
   return (item) => item.name === name && (value === undefined || item.value === value);
 };
 
-let replacePairs, linkToUrl, pairsOf, isParams, isIterator;
+let replacePairs, linkToUrl, pairsOf, isParams, isIterator, URLSearchParamsPrototype;
 
 class URLSearchParams {
   #pairs = [];
   #changed = null; // tells the URL, if there is one, its new query
 
   static {
+    URLSearchParamsPrototype = this.prototype; // programs cannot replace it: the property is read-only
     pairsOf = (params) => params.#pairs;
     isParams = (value) => #pairs in value;
     replacePairs = (params, query) => void (params.#pairs = parsePairs(query));
@@ -92,7 +93,7 @@ class URLSearchParams {
     if (!isObject(init)) {
       const text = toText(init);
       this.#pairs = parsePairs(charCodeAt(text, 0) === 0x3f ? slice(text, 1) : text);
-    } else if (#pairs in init) {
+    } else if (#pairs in init && getPrototypeOf(init) === URLSearchParamsPrototype && !hasOwn(init, SymbolIterator)) {
       const pairs = init.#pairs;
       for (let i = 0; i < pairs.length; i++) append(this.#pairs, pair(pairs[i].name, pairs[i].value));
     } else this.#pairs = pairsFromObject(init);

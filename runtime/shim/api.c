@@ -37,13 +37,6 @@ static JSValue function(JSContext *ctx, JSCFunctionMagic *f, const char *name, i
 
 /* ---- output ------------------------------------------------------------------------------------ */
 
-/* Returns an empty buffer for output: what is over the cap is only measured, so that the cap is met before
-   the heap limit. */
-static cm_buf output_buf(void)
-{
-    return (cm_buf){.most = (size_t)(cm_shared.output_limit - cm_shared.output_used) + 1};
-}
-
 static bool put_string(JSContext *ctx, cm_buf *out, JSValueConst string)
 {
     size_t len;
@@ -67,40 +60,30 @@ static bool put_shown(JSContext *ctx, cm_buf *out, JSValueConst v)
         JS_FreeValue(ctx, content);
         return done;
     }
-    if (cm_json_write(ctx, out, v, NULL, false) == CM_JSON_OK)
+    if (cm_json_write(ctx, out, v, false) == CM_JSON_OK)
         return true;
     JS_ThrowInternalError(ctx, "interrupted");
     return false;
 }
 
-/* Posts a borrowed text as an item of output, with the level of a console method or NULL. */
-static JSValue emit_text(JSContext *ctx, const cm_buf *shown, const char *level)
-{
-    cm_buf json = {0};
-    cm_buf_put_json_string(&json, shown->data, shown->len, NULL);
-    cm_outbox_output("text", json.data, json.len, shown->len + shown->dropped, level);
-    cm_buf_free(&json);
-    return JS_UNDEFINED;
-}
-
 static JSValue api_text(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic)
 {
-    cm_buf shown = output_buf();
-    JSValue r = JS_EXCEPTION;
-    if (put_shown(ctx, &shown, argc ? argv[0] : JS_UNDEFINED))
-        r = emit_text(ctx, &shown, NULL);
+    cm_buf shown = cm_outbox_item();
+    bool is_shown = put_shown(ctx, &shown, argc ? argv[0] : JS_UNDEFINED);
+    if (is_shown)
+        cm_outbox_text(&shown, NULL);
     cm_buf_free(&shown);
-    return r;
+    return is_shown ? JS_UNDEFINED : JS_EXCEPTION;
 }
 
 static JSValue api_json(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic)
 {
-    cm_buf json = output_buf();
-    if (cm_json_write(ctx, &json, argc ? argv[0] : JS_UNDEFINED, NULL, false) != CM_JSON_OK) {
+    cm_buf json = cm_outbox_item();
+    if (cm_json_write(ctx, &json, argc ? argv[0] : JS_UNDEFINED, false) != CM_JSON_OK) {
         cm_buf_free(&json);
         return JS_ThrowInternalError(ctx, "interrupted");
     }
-    cm_outbox_output("json", json.data, json.len, json.len + json.dropped, NULL);
+    cm_outbox_json(&json);
     cm_buf_free(&json);
     return JS_UNDEFINED;
 }
@@ -109,18 +92,17 @@ static const char *const levels[] = {"log", "info", "warn", "error", "debug"};
 
 static JSValue api_console(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic)
 {
-    cm_buf shown = output_buf();
-    JSValue r = JS_UNDEFINED;
-    for (int i = 0; i < argc && JS_IsUndefined(r); i++) {
+    cm_buf shown = cm_outbox_item();
+    bool is_shown = true;
+    for (int i = 0; i < argc && is_shown; i++) {
         if (i)
             cm_buf_putc(&shown, ' ');
-        if (!put_shown(ctx, &shown, argv[i]))
-            r = JS_EXCEPTION;
+        is_shown = put_shown(ctx, &shown, argv[i]);
     }
-    if (JS_IsUndefined(r))
-        r = emit_text(ctx, &shown, levels[magic]);
+    if (is_shown)
+        cm_outbox_text(&shown, levels[magic]);
     cm_buf_free(&shown);
-    return r;
+    return is_shown ? JS_UNDEFINED : JS_EXCEPTION;
 }
 
 /* ---- time ---------------------------------------------------------------------------------------- */

@@ -91,7 +91,7 @@ static bool put_args(JSContext *ctx, cm_buf *m, int argc, JSValueConst *argv)
     for (int i = 0; i < argc; i++) {
         if (i)
             cm_buf_putc(m, ',');
-        enum cm_json r = cm_json_write(ctx, m, argv[i], NULL, true);
+        enum cm_json r = cm_json_write(ctx, m, argv[i], true);
         if (r == CM_JSON_TOO_DEEP)
             JS_ThrowRangeError(ctx, "an argument is nested deeper than %d levels", CM_MAX_DEPTH);
         if (r == CM_JSON_INTERRUPTED)

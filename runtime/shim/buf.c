@@ -7,10 +7,29 @@
 
 #define MOST_COUNTED (SIZE_MAX / 4) /* a sum that wrapped around would pass for a small one */
 
+/* Keeps the last bytes of what is dropped, in a ring that is written over again and again. */
+static void keep_last(cm_buf *b, const char *data, size_t len)
+{
+    if (!b->last)
+        b->last = malloc(b->keep_last);
+    if (len > b->keep_last) {
+        data += len - b->keep_last;
+        len = b->keep_last;
+    }
+    size_t first = b->keep_last - b->last_at;
+    if (first > len)
+        first = len;
+    memcpy(b->last + b->last_at, data, first);
+    memcpy(b->last, data + first, len - first);
+    b->last_at = (b->last_at + len) % b->keep_last;
+}
+
 void cm_buf_put(cm_buf *b, const void *data, size_t len)
 {
     if (b->most && len > b->most - b->len) {
         size_t room = b->most - b->len, rest = len - room;
+        if (b->keep_last)
+            keep_last(b, (const char *)data + room, rest);
         b->dropped = rest < MOST_COUNTED - b->dropped ? b->dropped + rest : MOST_COUNTED;
         len = room;
     }
@@ -42,7 +61,24 @@ void cm_buf_put_uint(cm_buf *b, uint32_t v)
 void cm_buf_free(cm_buf *b)
 {
     free(b->data);
+    free(b->last);
     *b = (cm_buf){0};
+}
+
+void cm_buf_put_end(cm_buf *b, const cm_buf *from, size_t len)
+{
+    size_t dropped = from->dropped < from->keep_last ? from->dropped : from->keep_last;
+    if (len > dropped) {
+        size_t kept = len - dropped < from->len ? len - dropped : from->len;
+        cm_buf_put(b, from->data + from->len - kept, kept);
+        len = dropped;
+    }
+    if (!len)
+        return;
+    size_t start = (from->last_at + from->keep_last - len) % from->keep_last;
+    size_t first = from->keep_last - start < len ? from->keep_last - start : len;
+    cm_buf_put(b, from->last + start, first);
+    cm_buf_put(b, from->last, len - first);
 }
 
 size_t cm_clip(const char *utf8, size_t len, size_t max)
@@ -71,6 +107,10 @@ static const char *escape_for(unsigned char c, char control[7])
         return "\\r";
     case '\t':
         return "\\t";
+    case '\b': /* these two as the host writes them, which counts the same bytes */
+        return "\\b";
+    case '\f':
+        return "\\f";
     }
     if (c >= 0x20)
         return NULL;
@@ -106,6 +146,13 @@ void cm_buf_put_json_string(cm_buf *b, const char *utf8, size_t len, bool *repla
     }
     cm_buf_put(b, utf8 + start, len - start);
     cm_buf_putc(b, '"');
+}
+
+size_t cm_json_cost(const char *utf8, size_t at)
+{
+    char control[7];
+    const char *escape = escape_for((unsigned char)utf8[at], control);
+    return escape ? strlen(escape) : 1;
 }
 
 cm_object cm_object_open(cm_buf *out)

@@ -20,13 +20,29 @@ static void step_down(cm_writer *w, JSAtom key, uint32_t index)
     w->depth++;
 }
 
-/* Writes a child of the value at the end of the path; takes over the child, which may be an exception. */
-static enum cm_json write_child(cm_writer *w, JSAtom key, uint32_t index, JSValue v)
+/* Writes what is at the end of the path, and how it looks; takes over the value, which may be an exception. */
+static enum cm_json write_outlined(cm_writer *w, JSValue v)
 {
-    step_down(w, key, index);
+    cm_buf before = *w->out;
+    size_t outlined = w->outline ? w->outline->text->len : 0;
     enum cm_json r = JS_IsException(v) ? cm_json_thrown(w) : write_value(w, v);
-    w->depth--;
+    if (w->outline && !r && !JS_IsObject(v) && !JS_IsException(v))
+        cm_outline_primitive(w, v);
+    else
+        cm_outline_object(w, &before, outlined);
     JS_FreeValue(w->ctx, v);
+    return r;
+}
+
+/* Writes a child of the value at the end of the path, whose outline is `inside`. Takes over the child. */
+static enum cm_json write_child(cm_writer *w, cm_outline *inside, JSAtom key, uint32_t index, JSValue v)
+{
+    cm_outline part, *outline = w->outline;
+    cm_outline_child(w, inside, &part, key);
+    step_down(w, key, index);
+    enum cm_json r = write_outlined(w, v);
+    w->depth--;
+    w->outline = outline;
     return r;
 }
 
@@ -36,33 +52,40 @@ static enum cm_json write_array(cm_writer *w, JSValueConst v)
     if (JS_GetLength(w->ctx, v, &len))
         return cm_json_thrown(w);
     cm_buf_putc(w->out, '[');
+    cm_outline inside = cm_outline_open(w, true, len < UINT32_MAX ? (uint32_t)len : UINT32_MAX);
     for (int64_t i = 0; i < len; i++) {
         if (i)
             cm_buf_putc(w->out, ',');
         if (cm_shared.interrupt)
             return CM_JSON_INTERRUPTED;
-        enum cm_json r = write_child(w, JS_ATOM_NULL, (uint32_t)i, JS_GetPropertyInt64(w->ctx, v, i));
+        enum cm_json r = write_child(w, &inside, JS_ATOM_NULL, (uint32_t)i, JS_GetPropertyInt64(w->ctx, v, i));
         if (r)
             return r;
     }
+    cm_outline_close(w, &inside);
     cm_buf_putc(w->out, ']');
     return CM_JSON_OK;
 }
 
 /* Writes an entry of a Map: an array of its own in the JSON, so a step of its own on the path. Takes over
    key and value. */
-static enum cm_json write_pair(cm_writer *w, uint32_t index, JSValue key, JSValue value)
+static enum cm_json write_pair(cm_writer *w, cm_outline *around, uint32_t index, JSValue key, JSValue value)
 {
+    cm_outline part, *outline = w->outline;
+    cm_outline_child(w, around, &part, JS_ATOM_NULL);
     step_down(w, JS_ATOM_NULL, index);
     w->path[w->depth].object = NULL;
     cm_buf_putc(w->out, '[');
-    enum cm_json r = write_child(w, JS_ATOM_NULL, 0, key);
+    cm_outline inside = cm_outline_open(w, true, 2);
+    enum cm_json r = write_child(w, &inside, JS_ATOM_NULL, 0, key);
     cm_buf_putc(w->out, ',');
     if (r)
         JS_FreeValue(w->ctx, value);
     else
-        r = write_child(w, JS_ATOM_NULL, 1, value);
+        r = write_child(w, &inside, JS_ATOM_NULL, 1, value);
     cm_buf_putc(w->out, ']');
+    cm_outline_close(w, &inside);
+    w->outline = outline;
     w->depth--;
     return r;
 }
@@ -74,6 +97,7 @@ static enum cm_json write_collection(cm_writer *w, int width, JSValue *items, ui
     uint32_t i;
     cm_lossy_note(w, width == 2 ? "map" : "set");
     cm_buf_putc(w->out, '[');
+    cm_outline inside = cm_outline_open(w, true, count / (uint32_t)width);
     for (i = 0; i < count && !r; i += (uint32_t)width) {
         if (i)
             cm_buf_putc(w->out, ',');
@@ -81,9 +105,11 @@ static enum cm_json write_collection(cm_writer *w, int width, JSValue *items, ui
             r = CM_JSON_INTERRUPTED;
             break;
         }
-        r = width == 2 ? write_pair(w, i / 2, items[i], items[i + 1]) : write_child(w, JS_ATOM_NULL, i, items[i]);
+        r = width == 2 ? write_pair(w, &inside, i / 2, items[i], items[i + 1])
+                       : write_child(w, &inside, JS_ATOM_NULL, i, items[i]);
     }
     cm_buf_putc(w->out, ']');
+    cm_outline_close(w, &inside);
     for (; i < count; i++) /* what was not written */
         JS_FreeValue(w->ctx, items[i]);
     js_free(w->ctx, items);
@@ -107,6 +133,7 @@ static enum cm_json write_members(cm_writer *w, JSValueConst v, const JSProperty
 {
     bool first = true;
     cm_buf_putc(w->out, '{');
+    cm_outline inside = cm_outline_open(w, false, count);
     for (uint32_t i = 0; i < count; i++) {
         JSAtom key = names[i].atom;
         if (cm_shared.interrupt)
@@ -122,11 +149,12 @@ static enum cm_json write_members(cm_writer *w, JSValueConst v, const JSProperty
             cm_lossy_note(w, "surrogate");
             w->depth--;
         }
-        enum cm_json r = write_child(w, key, 0, item);
+        enum cm_json r = write_child(w, &inside, key, 0, item);
         if (r)
             return r;
     }
     cm_buf_putc(w->out, '}');
+    cm_outline_close(w, &inside);
     return CM_JSON_OK;
 }
 
@@ -232,15 +260,31 @@ static enum cm_json write_value(cm_writer *w, JSValueConst v)
     return write_by_to_json(w, v, &r) ? r : write_plain(w, v);
 }
 
-enum cm_json cm_json_write(JSContext *ctx, cm_buf *out, JSValueConst v, cm_buf *lossy, bool strict)
+static cm_writer *new_writer(JSContext *ctx, cm_buf *out)
 {
     cm_writer *w = malloc(sizeof *w); /* too large for the stack of a program that is deep already */
     memset(w, 0, sizeof *w);
     w->ctx = ctx;
     w->out = out;
-    w->lossy = lossy;
+    return w;
+}
+
+enum cm_json cm_json_write(JSContext *ctx, cm_buf *out, JSValueConst v, bool strict)
+{
+    cm_writer *w = new_writer(ctx, out);
     w->strict = strict;
     enum cm_json r = write_value(w, v);
+    free(w);
+    return r;
+}
+
+enum cm_json cm_json_write_result(JSContext *ctx, cm_buf *out, JSValueConst v, cm_buf *lossy, cm_buf *outline)
+{
+    cm_outline root = {.text = outline, .end = outline->most - outline->most / 8};
+    cm_writer *w = new_writer(ctx, out);
+    w->lossy = lossy;
+    w->outline = &root;
+    enum cm_json r = write_outlined(w, JS_DupValue(ctx, v));
     free(w);
     return r;
 }

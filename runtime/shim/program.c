@@ -16,7 +16,8 @@ static cm_buf result; /* owned; the host reads it when the run is over */
 #define MAX_THROWN 16384 /* bytes of a message or of a thrown value that are told */
 #define MAX_STACK 4096   /* bytes of an error's stack */
 #define MAX_CAUSES 5     /* errors behind the one that was thrown */
-#define HEAD 200         /* bytes of a value that is too large */
+#define MAX_OUTLINE 2048 /* bytes that say how a value looks that is too large */
+#define HEAD 200         /* bytes of it that are kept for that, whatever room there is */
 
 static bool same_object(JSValueConst a, JSValueConst b) { return JS_VALUE_GET_PTR(a) == JS_VALUE_GET_PTR(b); }
 
@@ -41,11 +42,13 @@ static void track_rejection(JSContext *ctx, JSValueConst promise, JSValueConst r
     }
 }
 
+int cm_is_interrupted(void) { return *(volatile uint32_t *)&cm_shared.interrupt != 0; }
+
 static int poll_interrupt(JSRuntime *rt, void *opaque)
 {
     (void)rt;
     (void)opaque;
-    return *(volatile uint32_t *)&cm_shared.interrupt != 0;
+    return cm_is_interrupted();
 }
 
 int cm_program_init(JSContext *ctx)
@@ -123,7 +126,7 @@ static void put_causes(JSContext *ctx, JSValueConst error, int *left)
 static enum cm_json put_thrown(JSContext *ctx, JSValueConst thrown)
 {
     cm_buf value = {.most = MAX_THROWN};
-    enum cm_json r = cm_json_write(ctx, &value, thrown, NULL, false);
+    enum cm_json r = cm_json_write(ctx, &value, thrown, false);
     if (value.dropped)
         cm_buf_puts(&result, "\"[a value too large to show]\"");
     else
@@ -221,9 +224,9 @@ static enum cm_status finish_with_value(JSContext *ctx)
     JSValue value = JS_PromiseResult(ctx, main_promise);
     size_t room = cm_shared.output_limit - cm_shared.output_used;
     /* beyond the cap it is only measured: the heap has no room for a copy of everything */
-    cm_buf json = {.most = room > HEAD ? room : HEAD}, lossy = {0};
+    cm_buf json = {.most = room > HEAD ? room : HEAD}, lossy = {0}, outline = {.most = MAX_OUTLINE};
     cm_bridge_close();
-    enum cm_json r = cm_json_write(ctx, &json, value, &lossy, false);
+    enum cm_json r = cm_json_write_result(ctx, &json, value, &lossy, &outline);
     JS_FreeValue(ctx, value);
     /* getters may have written output, and begun or lost something that ends before the run does */
     enum cm_status status = r == CM_JSON_INTERRUPTED ? CM_INTERRUPTED : run_jobs(ctx);
@@ -232,6 +235,7 @@ static enum cm_status finish_with_value(JSContext *ctx)
     if (status != CM_IDLE) {
         cm_buf_free(&json);
         cm_buf_free(&lossy);
+        cm_buf_free(&outline);
         return status;
     }
     room = cm_shared.output_limit - cm_shared.output_used;
@@ -241,7 +245,8 @@ static enum cm_status finish_with_value(JSContext *ctx)
         status = CM_FAILED;
         cm_object_word(&o, "kind", "value_too_large");
         cm_object_uint(&o, "bytes", (uint32_t)bytes);
-        cm_object_text(&o, "head", json.data, cm_clip(json.data, json.len, HEAD));
+        cm_object_text(&o, "outline", outline.data,
+                       outline.dropped ? cm_clip(outline.data, outline.len, outline.len - 3) : outline.len);
     } else {
         status = CM_DONE;
         cm_object_json(&o, "value", json.data, json.len);
@@ -253,6 +258,7 @@ static enum cm_status finish_with_value(JSContext *ctx)
     cm_object_close(&o);
     cm_buf_free(&json);
     cm_buf_free(&lossy);
+    cm_buf_free(&outline);
     publish_result();
     return status;
 }

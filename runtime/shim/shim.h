@@ -58,7 +58,7 @@ enum cm_settle { CM_FULFILL = 0, CM_REJECT = 1 };
 #define CM_MAX_TIMERS 1000
 #define CM_MAX_MESSAGES 20000            /* sent at once: until the guest goes idle */
 #define CM_MAX_MESSAGE_BYTES (48u << 20) /* of them together */
-#define CM_MAX_OUTPUT_ITEMS 20000        /* of one result; fewer where the output limit has fewer bytes */
+#define CM_MAX_OUTPUT_ITEMS 20000        /* of one result */
 #define CM_MAX_DEPTH 200                 /* nesting of a value that crosses */
 #define CM_MAX_LOSSY 100                 /* lossy conversions listed for one value */
 #define CM_MAX_PATH 300                  /* bytes of a path among them */
@@ -88,7 +88,7 @@ typedef struct {
     /* written by the host */
     uint32_t interrupt;    /* not zero: stop at the next poll */
     uint32_t memory_limit; /* bytes of heap above the booted image */
-    uint32_t output_limit; /* bytes of output and value of one leg */
+    uint32_t output_limit; /* bytes of one leg: the JSON of its items of output, and of the value */
     uint32_t output_used;  /* the host sets these two to 0 when a leg starts */
     uint32_t output_items;
     uint32_t call_limit;    /* nested calls in flight */
@@ -151,6 +151,10 @@ int cm_engine_is_array(JSContext *ctx, JSValueConst v);
 bool cm_engine_view(JSValueConst v, uint8_t **data, size_t *len);
 bool cm_engine_view_is_immutable(JSValueConst v);
 void cm_engine_delete_locked(JSContext *ctx, JSValueConst obj, JSAtom name);
+bool cm_engine_view_is_detached(JSValueConst v);
+bool cm_engine_view_is_shared(JSValueConst v);
+bool cm_engine_view_follows(JSValueConst v);
+bool cm_engine_is_buffer(JSValueConst v);
 
 /* ---- math.c: what build/changes.py calls instead of the C library ----------------------------- */
 
@@ -166,6 +170,9 @@ typedef struct {
     size_t len, cap;
     size_t most; /* not zero: keeps no more bytes than this and counts the rest */
     size_t dropped;
+    size_t keep_last; /* not zero: of the rest, so many of its last bytes are kept too */
+    char *last;       /* owned; a ring of them, where last_at is the next to be written over */
+    size_t last_at;
 } cm_buf;
 
 void cm_buf_put(cm_buf *b, const void *data, size_t len);
@@ -174,6 +181,10 @@ void cm_buf_putc(cm_buf *b, char c);
 void cm_buf_put_json_string(cm_buf *b, const char *utf8, size_t len, bool *replaced);
 void cm_buf_put_uint(cm_buf *b, uint32_t v);
 void cm_buf_free(cm_buf *b);
+/* appends the last len bytes of all that was put into another buffer, or as many as that has kept */
+void cm_buf_put_end(cm_buf *b, const cm_buf *from, size_t len);
+/* returns how many bytes of JSON one byte of UTF-8 takes */
+size_t cm_json_cost(const char *utf8, size_t at);
 /* returns how much of len borrowed bytes of UTF-8 to keep: at most max, never half a character */
 size_t cm_clip(const char *utf8, size_t len, size_t max);
 
@@ -197,9 +208,11 @@ void cm_object_close(cm_object *o);
 
 enum cm_json { CM_JSON_OK = 0, CM_JSON_TOO_DEEP = 1, CM_JSON_INTERRUPTED = 2 };
 
-/* Appends the JSON of a borrowed value. `lossy` may be NULL; else it receives the elements of a
-   JSON array. With `strict` too deep a value is an error, without it becomes a lossy string. */
-enum cm_json cm_json_write(JSContext *ctx, cm_buf *out, JSValueConst v, cm_buf *lossy, bool strict);
+/* Appends the JSON of a borrowed value. With `strict` too deep a value is an error, without it becomes a
+   lossy string. */
+enum cm_json cm_json_write(JSContext *ctx, cm_buf *out, JSValueConst v, bool strict);
+/* The same, not strict. `lossy` receives the elements of a JSON array, `outline` what the value looks like. */
+enum cm_json cm_json_write_result(JSContext *ctx, cm_buf *out, JSValueConst v, cm_buf *lossy, cm_buf *outline);
 int cm_json_init(JSContext *ctx);
 /* takes what the prelude left for this part in the borrowed object that its files share */
 void cm_json_take(JSContext *ctx, JSValueConst internal);
@@ -211,8 +224,12 @@ JSValue cm_json_intrinsic(JSContext *ctx, const char *class, const char *method)
 /* posts the complete message in the buffer, which is taken over and empty afterwards */
 void cm_outbox_post(cm_buf *message);
 void cm_outbox_clear(void);
-/* posts an item of output, whose weight counts against the output cap; the texts are borrowed JSON */
-void cm_outbox_output(const char *type, const char *json, size_t len, size_t weight, const char *level);
+/* returns an empty buffer for an item of output, which keeps no more of it than may be posted */
+cm_buf cm_outbox_item(void);
+/* post what such a buffer holds as an item, text with the level of a console method or NULL; one that is
+   over-long is clipped in the middle. The buffers are borrowed. */
+void cm_outbox_text(const cm_buf *text, const char *level);
+void cm_outbox_json(const cm_buf *json);
 
 /* ---- bridge.c: calls out, settlements in ------------------------------------------------------ */
 
@@ -241,9 +258,10 @@ uint32_t cm_tool_error_call(JSContext *ctx, JSValueConst v);
 int cm_program_init(JSContext *ctx);
 enum cm_status cm_program_start(JSContext *ctx, const char *text, size_t len);
 enum cm_status cm_program_run(JSContext *ctx);
+int cm_is_interrupted(void);              /* for loops of the engine that look themselves, see build/polls.py */
 void cm_program_uncaught(JSContext *ctx); /* takes the pending exception as the run's failure */
 
-/* ---- api.c, bare.c, files.c, views.c, web.c: what programs see --------------------------------------------------- */
+/* ---- api.c, bare.c, files.c, views.c, web.c, text_codec.c: what programs see --------------------------------------------------- */
 
 int cm_api_init(JSContext *ctx);
 int cm_api_define_tools(JSContext *ctx, JSValueConst tools);
@@ -256,6 +274,12 @@ int cm_views_start(JSContext *ctx);
 int cm_web_init(JSContext *ctx);
 void cm_web_clock_start(void);
 void cm_web_clock_pause(void);
+/* give the bytes of a typed array, as many as it has now and none if it is detached; the second to write
+   there. False with an exception pending. */
+bool cm_web_view_bytes(JSContext *ctx, JSValueConst v, uint8_t **data, size_t *len);
+bool cm_web_writable_bytes(JSContext *ctx, JSValueConst v, uint8_t **data, size_t *len);
+JSValue cm_web_view_state(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv);
+void cm_text_codec_init(JSContext *ctx, JSValueConst global);
 const char *cm_web_label(JSValueConst v); /* borrowed: a name for what has no JSON form, or NULL */
 int cm_define_locked(JSContext *ctx, JSValueConst obj, const char *name, JSValue v);
 int cm_freeze_deep(JSContext *ctx, JSValueConst v);

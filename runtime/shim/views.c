@@ -53,10 +53,10 @@ static JSValue api_leaf(JSContext *ctx, JSValueConst self, int argc, JSValueCons
 {
     cm_buf key = {0};
     cm_buf_putc(&key, '[');
-    cm_json_write(ctx, &key, data[0], NULL, false);
+    cm_json_write(ctx, &key, data[0], false);
     for (int i = 0; i < argc && i < 2; i++) {
         cm_buf_putc(&key, ',');
-        if (cm_json_write(ctx, &key, argv[i], NULL, true) != CM_JSON_OK) {
+        if (cm_json_write(ctx, &key, argv[i], true) != CM_JSON_OK) {
             cm_buf_free(&key);
             return cm_rejected(ctx, JS_ThrowRangeError(ctx, "$api takes a tool name and { schema }"));
         }

@@ -1,28 +1,25 @@
-/* The parts of the web platform that need bytes or the host: TextEncoder, TextDecoder, crypto,
-   performance. URL, URLSearchParams and structuredClone are in prelude/. */
+/* The parts of the web platform that need the host: crypto and performance. TextEncoder and TextDecoder are in
+   text_codec.c; URL, URLSearchParams and structuredClone in prelude/. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "shim.h"
 
-static JSClassID encoder_class, decoder_class;
 static double time_origin; /* monotonic milliseconds when this leg's clock reads zero */
 static double time_before; /* what performance.now() had reached in earlier legs */
 
-/* The bytes of a typed array, as many as it has now; false with an exception pending. */
-static bool typed_array_bytes(JSContext *ctx, JSValueConst v, uint8_t **data, size_t *len)
+/* ---- bytes --------------------------------------------------------------------------------------- */
+
+bool cm_web_view_bytes(JSContext *ctx, JSValueConst v, uint8_t **data, size_t *len)
 {
-    if (cm_engine_view(v, data, len))
+    if (cm_engine_view(v, data, len) || cm_engine_view_is_detached(v))
         return true;
-    JS_ThrowTypeError(ctx, "the typed array is detached or lies outside its buffer");
+    JS_ThrowTypeError(ctx, "the typed array lies outside its buffer");
     return false;
 }
 
-/* The same, to write there. */
-static bool writable_bytes(JSContext *ctx, JSValueConst v, uint8_t **data, size_t *len)
+bool cm_web_writable_bytes(JSContext *ctx, JSValueConst v, uint8_t **data, size_t *len)
 {
-    if (!typed_array_bytes(ctx, v, data, len))
+    if (!cm_web_view_bytes(ctx, v, data, len))
         return false;
     if (!cm_engine_view_is_immutable(v))
         return true;
@@ -30,242 +27,12 @@ static bool writable_bytes(JSContext *ctx, JSValueConst v, uint8_t **data, size_
     return false;
 }
 
-/* ---- TextEncoder ---------------------------------------------------------------------------------- */
-
-/* Well-formed UTF-8 of a value's string form: lone surrogates become U+FFFD. Owned by out. */
-static bool put_utf8(JSContext *ctx, cm_buf *out, JSValueConst v)
+/* For the prelude: undefined for a view that lies outside its buffer, else whether it follows its buffer's length. */
+JSValue cm_web_view_state(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
+    uint8_t *data;
     size_t len;
-    const char *s = JS_ToCStringLen(ctx, &len, v);
-    if (!s)
-        return false;
-    for (size_t i = 0; i < len; i++) {
-        if ((unsigned char)s[i] == 0xED && i + 2 < len && ((unsigned char)s[i + 1] & 0xE0) == 0xA0) {
-            cm_buf_put(out, "\xEF\xBF\xBD", 3);
-            i += 2;
-        } else {
-            cm_buf_putc(out, s[i]);
-        }
-    }
-    JS_FreeCString(ctx, s);
-    return true;
-}
-
-static JSValue construct(JSContext *ctx, JSValueConst new_target, JSClassID class)
-{
-    JSValue proto = JS_GetPropertyStr(ctx, new_target, "prototype");
-    if (JS_IsException(proto))
-        return proto;
-    JSValue obj = JS_IsObject(proto) ? JS_NewObjectProtoClass(ctx, proto, class) : JS_NewObjectClass(ctx, class);
-    JS_FreeValue(ctx, proto);
-    return obj;
-}
-
-static JSValue encoder_new(JSContext *ctx, JSValueConst new_target, int argc, JSValueConst *argv)
-{
-    return construct(ctx, new_target, encoder_class);
-}
-
-static JSValue encoder_encode(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
-{
-    cm_buf bytes = {0};
-    if (JS_GetClassID(self) != encoder_class)
-        return JS_ThrowTypeError(ctx, "not a TextEncoder");
-    if (argc && !JS_IsUndefined(argv[0]) && !put_utf8(ctx, &bytes, argv[0]))
-        return JS_EXCEPTION;
-    JSValue r = JS_NewUint8ArrayCopy(ctx, (const uint8_t *)(bytes.data ? bytes.data : ""), bytes.len);
-    cm_buf_free(&bytes);
-    return r;
-}
-
-static JSValue encoder_encode_into(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
-{
-    size_t room, written = 0, units = 0;
-    uint8_t *into;
-    cm_buf bytes = {0};
-    if (JS_GetClassID(self) != encoder_class)
-        return JS_ThrowTypeError(ctx, "not a TextEncoder");
-    if (!put_utf8(ctx, &bytes, argv[0]))
-        return JS_EXCEPTION;
-    int type = JS_GetTypedArrayType(argv[1]);
-    if (type != JS_TYPED_ARRAY_UINT8 && type != JS_TYPED_ARRAY_UINT8C) {
-        cm_buf_free(&bytes);
-        return JS_ThrowTypeError(ctx, "TextEncoder.encodeInto needs a Uint8Array");
-    }
-    if (!writable_bytes(ctx, argv[1], &into, &room)) { /* after put_utf8: that may run code */
-        cm_buf_free(&bytes);
-        return JS_EXCEPTION;
-    }
-    while (written < bytes.len) {
-        unsigned char c = (unsigned char)bytes.data[written];
-        size_t n = c < 0x80 ? 1 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : 4;
-        if (written + n > room)
-            break;
-        memcpy(into + written, bytes.data + written, n);
-        written += n;
-        units += n == 4 ? 2 : 1;
-    }
-    cm_buf_free(&bytes);
-    JSValue r = JS_NewObject(ctx);
-    JS_DefinePropertyValueStr(ctx, r, "read", JS_NewInt64(ctx, (int64_t)units), JS_PROP_C_W_E);
-    JS_DefinePropertyValueStr(ctx, r, "written", JS_NewInt64(ctx, (int64_t)written), JS_PROP_C_W_E);
-    return r;
-}
-
-static JSValue get_encoding(JSContext *ctx, JSValueConst self) { return JS_NewString(ctx, "utf-8"); }
-
-/* ---- TextDecoder ---------------------------------------------------------------------------------- */
-
-typedef struct {
-    bool fatal, keep_bom, started;
-    uint8_t tail[4]; /* an incomplete character at the end of a streamed chunk */
-    unsigned tail_len;
-} decoder;
-
-static void decoder_free(JSRuntime *rt, JSValueConst v) { free(JS_GetOpaque(v, decoder_class)); }
-
-/* Sets *on where the options are an object; false with an exception pending if one of its getters threw. */
-static bool read_option(JSContext *ctx, JSValueConst options, const char *name, bool *on)
-{
-    if (!JS_IsObject(options))
-        return true;
-    JSValue v = JS_GetPropertyStr(ctx, options, name);
-    if (JS_IsException(v))
-        return false;
-    *on = JS_ToBool(ctx, v) == 1;
-    JS_FreeValue(ctx, v);
-    return true;
-}
-
-static JSValue decoder_new(JSContext *ctx, JSValueConst new_target, int argc, JSValueConst *argv)
-{
-    if (argc && !JS_IsUndefined(argv[0])) {
-        const char *label = JS_ToCString(ctx, argv[0]);
-        if (!label)
-            return JS_EXCEPTION;
-        bool known =
-            !strcmp(label, "utf-8") || !strcmp(label, "utf8") || !strcmp(label, "UTF-8") || !strcmp(label, "UTF8");
-        if (!known)
-            JS_ThrowRangeError(ctx, "TextDecoder knows only utf-8, not \"%.40s\"", label);
-        JS_FreeCString(ctx, label);
-        if (!known)
-            return JS_EXCEPTION;
-    }
-    decoder made = {0};
-    JSValueConst options = argc > 1 ? argv[1] : JS_UNDEFINED;
-    if (!read_option(ctx, options, "fatal", &made.fatal) || !read_option(ctx, options, "ignoreBOM", &made.keep_bom))
-        return JS_EXCEPTION;
-    JSValue obj = construct(ctx, new_target, decoder_class);
-    if (JS_IsException(obj))
-        return obj;
-    decoder *d = malloc(sizeof *d);
-    *d = made;
-    JS_SetOpaque(obj, d);
-    return obj;
-}
-
-/* Length of the well-formed character at p, 0 if there is none, or -1 if it is cut off at the end.
-   *bad gets how many bytes an ill-formed start covers (the maximal subpart of the standard). */
-static int character(const uint8_t *p, size_t left, size_t *bad)
-{
-    uint8_t c = p[0], low = 0x80, high = 0xBF;
-    int need = c < 0x80 ? 1 : c >= 0xC2 && c <= 0xDF ? 2 : c >= 0xE0 && c <= 0xEF ? 3 : c >= 0xF0 && c <= 0xF4 ? 4 : 0;
-    *bad = 1;
-    if (need == 0)
-        return 0;
-    if (c == 0xE0)
-        low = 0xA0;
-    if (c == 0xED)
-        high = 0x9F;
-    if (c == 0xF0)
-        low = 0x90;
-    if (c == 0xF4)
-        high = 0x8F;
-    for (int i = 1; i < need; i++) {
-        if ((size_t)i >= left)
-            return -1;
-        if (p[i] < low || p[i] > high)
-            return 0;
-        low = 0x80, high = 0xBF;
-        *bad = (size_t)i + 1;
-    }
-    return need;
-}
-
-/* The bytes of an ArrayBuffer, typed array or DataView; false with an exception pending. */
-static bool view_bytes(JSContext *ctx, JSValueConst v, uint8_t **data, size_t *len)
-{
-    if (JS_IsArrayBuffer(v)) {
-        *data = JS_GetArrayBuffer(ctx, len, v);
-        if (!*data) /* detached, which the web takes for empty */
-            JS_FreeValue(ctx, JS_GetException(ctx));
-        return true;
-    }
-    if (JS_IsDataView(v)) {
-        cm_engine_view(v, data, len);
-        return true;
-    }
-    if (JS_GetTypedArrayType(v) < 0) {
-        JS_ThrowTypeError(ctx, "TextDecoder.decode needs an ArrayBuffer, a typed array or a DataView");
-        return false;
-    }
-    return typed_array_bytes(ctx, v, data, len);
-}
-
-static JSValue decoder_decode(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
-{
-    decoder *d = JS_GetOpaque2(ctx, self, decoder_class);
-    uint8_t *data = NULL;
-    size_t len = 0, bad;
-    if (!d)
-        return JS_EXCEPTION;
-    bool stream = false;
-    if (argc > 1 && !read_option(ctx, argv[1], "stream", &stream))
-        return JS_EXCEPTION;
-    if (argc && !JS_IsUndefined(argv[0]) && !view_bytes(ctx, argv[0], &data, &len))
-        return JS_EXCEPTION;
-    cm_buf in = {0}, out = {0};
-    cm_buf_put(&in, d->tail, d->tail_len);
-    cm_buf_put(&in, data ? (const char *)data : "", len);
-    d->tail_len = 0;
-    const uint8_t *p = (const uint8_t *)in.data;
-    for (size_t i = 0; i < in.len;) {
-        int n = character(p + i, in.len - i, &bad);
-        if (n > 0) {
-            bool bom = !d->started && !d->keep_bom && n == 3 && !memcmp(p + i, "\xEF\xBB\xBF", 3);
-            if (!bom)
-                cm_buf_put(&out, p + i, (size_t)n);
-            d->started = true;
-            i += (size_t)n;
-            continue;
-        }
-        if (n < 0 && stream) {
-            d->tail_len = (unsigned)(in.len - i);
-            memcpy(d->tail, p + i, d->tail_len);
-            break;
-        }
-        if (d->fatal) {
-            cm_buf_free(&in);
-            cm_buf_free(&out);
-            d->started = false;
-            return JS_ThrowTypeError(ctx, "the bytes are not well-formed UTF-8");
-        }
-        d->started = true;
-        cm_buf_put(&out, "\xEF\xBF\xBD", 3);
-        i += n < 0 ? in.len - i : bad;
-    }
-    if (!stream)
-        d->started = false;
-    JSValue r = JS_NewStringLen(ctx, out.data ? out.data : "", out.len);
-    cm_buf_free(&in);
-    cm_buf_free(&out);
-    return r;
-}
-
-static JSValue decoder_flag(JSContext *ctx, JSValueConst self, int which)
-{
-    decoder *d = JS_GetOpaque2(ctx, self, decoder_class);
-    return d ? JS_NewBool(ctx, which ? d->keep_bom : d->fatal) : JS_EXCEPTION;
+    return cm_engine_view(argv[0], &data, &len) ? JS_NewBool(ctx, cm_engine_view_follows(argv[0])) : JS_UNDEFINED;
 }
 
 /* ---- crypto, performance ----------------------------------------------------------------------------- */
@@ -287,12 +54,16 @@ static JSValue random_values(JSContext *ctx, JSValueConst self, int argc, JSValu
     uint8_t *data;
     size_t len;
     int type = JS_GetTypedArrayType(argv[0]);
+    bool is_view = type >= 0 || JS_IsDataView(argv[0]);
+    if (!is_view || cm_engine_view_is_shared(argv[0]))
+        return JS_ThrowTypeError(ctx, "crypto.getRandomValues needs an integer typed array, not of shared memory");
     if (type < 0 || type == JS_TYPED_ARRAY_FLOAT16 || type == JS_TYPED_ARRAY_FLOAT32 || type == JS_TYPED_ARRAY_FLOAT64)
-        return JS_ThrowTypeError(ctx, "crypto.getRandomValues needs an integer typed array");
-    if (!writable_bytes(ctx, argv[0], &data, &len))
+        return JS_ThrowDOMException(ctx, "TypeMismatchError", "crypto.getRandomValues needs an integer typed array");
+    if (!cm_web_writable_bytes(ctx, argv[0], &data, &len))
         return JS_EXCEPTION;
     if (len > 65536)
-        return JS_ThrowRangeError(ctx, "crypto.getRandomValues gives at most 65536 bytes at once");
+        return JS_ThrowDOMException(ctx, "QuotaExceededError",
+                                    "crypto.getRandomValues gives at most 65536 bytes at once, not %zu", len);
     if (len)
         cm_import_random(data, (uint32_t)len);
     return JS_DupValue(ctx, argv[0]);
@@ -310,19 +81,6 @@ static JSValue performance_now(JSContext *ctx, JSValueConst self, int argc, JSVa
 void cm_web_clock_start(void) { time_origin = cm_import_now(1); }
 void cm_web_clock_pause(void) { time_before = elapsed(), time_origin = cm_import_now(1); }
 
-static const JSCFunctionListEntry encoder_proto[] = {
-    JS_CFUNC_DEF("encode", 0, encoder_encode),
-    JS_CFUNC_DEF("encodeInto", 2, encoder_encode_into),
-    JS_CGETSET_DEF("encoding", get_encoding, NULL),
-    JS_PROP_STRING_DEF("[Symbol.toStringTag]", "TextEncoder", JS_PROP_CONFIGURABLE),
-};
-static const JSCFunctionListEntry decoder_proto[] = {
-    JS_CFUNC_DEF("decode", 0, decoder_decode),
-    JS_CGETSET_DEF("encoding", get_encoding, NULL),
-    JS_CGETSET_MAGIC_DEF("fatal", decoder_flag, NULL, 0),
-    JS_CGETSET_MAGIC_DEF("ignoreBOM", decoder_flag, NULL, 1),
-    JS_PROP_STRING_DEF("[Symbol.toStringTag]", "TextDecoder", JS_PROP_CONFIGURABLE),
-};
 static const JSCFunctionListEntry crypto_methods[] = {
     JS_CFUNC_DEF("randomUUID", 0, random_uuid),
     JS_CFUNC_DEF("getRandomValues", 1, random_values),
@@ -332,20 +90,6 @@ static const JSCFunctionListEntry performance_methods[] = {JS_CFUNC_DEF("now", 0
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 #define WEB_PROP (JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE)
 
-static void define_class(JSContext *ctx, JSValueConst global, const char *name, JSClassID *id, JSClassDef *def,
-                         JSCFunction *ctor, const JSCFunctionListEntry *entries, int count)
-{
-    JSRuntime *rt = JS_GetRuntime(ctx);
-    JS_NewClassID(rt, id);
-    JS_NewClass(rt, *id, def);
-    JSValue proto = JS_NewObject(ctx);
-    JS_SetPropertyFunctionList(ctx, proto, entries, count);
-    JSValue f = JS_NewCFunction2(ctx, ctor, name, 0, JS_CFUNC_constructor, 0);
-    JS_SetConstructor(ctx, f, proto);
-    JS_SetClassProto(ctx, *id, proto);
-    JS_DefinePropertyValueStr(ctx, global, name, f, WEB_PROP);
-}
-
 static void define_object(JSContext *ctx, JSValueConst global, const char *name, const JSCFunctionListEntry *entries,
                           int count)
 {
@@ -354,21 +98,10 @@ static void define_object(JSContext *ctx, JSValueConst global, const char *name,
     JS_DefinePropertyValueStr(ctx, global, name, obj, WEB_PROP);
 }
 
-const char *cm_web_label(JSValueConst v)
-{
-    JSClassID class = JS_GetClassID(v);
-    return class == encoder_class ? "TextEncoder" : class == decoder_class ? "TextDecoder" : NULL;
-}
-
 int cm_web_init(JSContext *ctx)
 {
-    static JSClassDef encoder_def = {.class_name = "TextEncoder"};
-    static JSClassDef decoder_def = {.class_name = "TextDecoder", .finalizer = decoder_free};
     JSValue global = JS_GetGlobalObject(ctx);
-    define_class(ctx, global, "TextEncoder", &encoder_class, &encoder_def, encoder_new, encoder_proto,
-                 COUNT(encoder_proto));
-    define_class(ctx, global, "TextDecoder", &decoder_class, &decoder_def, decoder_new, decoder_proto,
-                 COUNT(decoder_proto));
+    cm_text_codec_init(ctx, global);
     define_object(ctx, global, "crypto", crypto_methods, COUNT(crypto_methods));
     define_object(ctx, global, "performance", performance_methods, COUNT(performance_methods));
     JS_FreeValue(ctx, global);

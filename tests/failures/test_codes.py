@@ -37,7 +37,7 @@ def explain(failure: wire.Failure, text: str = "") -> Explained:
         (b'{"kind":"unhandled","call":1,"error":{"message":"x"}}', "nested_tool_failed", "bridge"),
         (b'{"kind":"syntax","call":0,"error":{"name":"SyntaxError"}}', "invalid_input", "input"),
         (b'{"kind":"deadlock","call":0}', "guest_error", "guest"),
-        (b'{"kind":"value_too_large","bytes":9000,"head":"[1"}', "output_limit_exceeded", "guest"),
+        (b'{"kind":"value_too_large","bytes":9000,"outline":"array of 1"}', "output_limit_exceeded", "guest"),
     ],
 )
 def test_the_kind_of_a_failure_decides_its_code(failure: bytes, code: ErrorCode, phase: Phase) -> None:
@@ -63,7 +63,11 @@ def test_an_error_cannot_claim_a_code_by_its_text(error: wire.ThrownError) -> No
     ("reason", "code", "said"),
     [
         (Stop.MEMORY, "memory_limit_exceeded", "more than 64 MiB of memory"),
-        (Stop.OUTPUT, "output_limit_exceeded", "more than 2 KiB of output, or more than 2048 items"),
+        (
+            Stop.OUTPUT,
+            "output_limit_exceeded",
+            "more than 2 KiB of output (the JSON of its items), or more than 20,000 items",
+        ),
         (Stop.MESSAGES, "output_limit_exceeded", "more output and calls at once"),
         (Stop.CALLS, "too_many_pending_tool_calls", "items.slice(i, i + 4)"),
         (Stop.STACK, "guest_error", "RangeError: the program recursed too deep"),
@@ -87,11 +91,11 @@ def test_a_timeout_says_how_long_the_program_had() -> None:
     assert "still computing after 250 ms" in explained.text
 
 
-def test_a_value_too_large_is_told_by_size_and_first_bytes() -> None:
-    text = explain(wire.Failure("value_too_large", bytes=9000, head='["abc')).text
+def test_a_value_too_large_is_told_by_size_and_outline() -> None:
+    text = explain(wire.Failure("value_too_large", bytes=9000, outline="array of 900 [1, 2, 3, …]")).text
     assert "9000 bytes of JSON" in text
     assert "2 KiB" in text
-    assert text.endswith('It begins with: ["abc')
+    assert text.endswith("What it looks like:\narray of 900 [1, 2, 3, …]")
 
 
 def test_a_refused_text_keeps_its_code_and_shows_the_place() -> None:

@@ -34,7 +34,7 @@ _CAP = 1 << 20
 _FAILURES = (
     b'{"kind": "exception", "call": 1,'
     b' "error": {"name": "TypeError", "message": "no", "code": "tool_error", "stack": "at program:1:2"}}',
-    b'{"kind": "value_too_large", "bytes": 70000, "head": "x"}',
+    b'{"kind": "value_too_large", "bytes": 70000, "outline": "x"}',
     b'{"kind": "unhandled", "thrown": 7}',
 )
 
@@ -51,6 +51,7 @@ def messages() -> tuple[bytes, ...]:
         wire.Timer(5, 10),
         wire.Clear(5),
         wire.Text("said", "warn"),
+        wire.Text("s … 8 of 9 bytes left out … d", None, 9),
         wire.Json(Raw(b'{"a": [1, null]}')),
     )
     value = wire.Value(Raw(b'{"log": [1, "two"]}'), (LossyValue("$.log", "date"),))

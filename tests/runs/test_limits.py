@@ -90,13 +90,37 @@ async def test_the_value_counts_against_the_output_cap(size: int, fits: bool) ->
 @pytest.mark.guarantee("output-cap-holds")
 async def test_output_and_value_share_the_cap_and_bytes_are_those_of_utf_8() -> None:
     config = {"maxOutputBytes": 1024}
-    assert value_of(await executed("text('é'.repeat(400)); return 'x'.repeat(200)", config)) == "x" * 200
+    assert value_of(await executed("text('é'.repeat(400)); return 'x'.repeat(197)", config)) == "x" * 197
     result = failure_of(
-        await executed("text('é'.repeat(400)); return 'x'.repeat(300)", config), "output_limit_exceeded"
+        await executed("text('é'.repeat(400)); return 'x'.repeat(198)", config), "output_limit_exceeded"
     )
     assert texts(result) == ["é" * 400]
-    failure_of(await executed("text('é'.repeat(600)); return 1", config), "output_limit_exceeded")
-    assert value_of(await executed("text('e'.repeat(600)); return 1", config)) == 1
+    assert "200 bytes of JSON" in result.error
+
+
+@pytest.mark.guarantee("one-long-item-is-clipped")
+async def test_an_item_that_does_not_fit_is_clipped_and_noted_and_the_program_goes_on() -> None:
+    program = "text('a' + 'é'.repeat(600) + 'z'); text('after'); return await tools.echo({ value: 1 })"
+    result = await executed(program, {"maxOutputBytes": 1024})
+    assert value_of(result) == 1
+    long, after = result.to_dict()["output"]
+    assert long["clipped"] == 1202
+    assert long["text"].startswith("aé")
+    assert long["text"].endswith("éz")
+    assert " of 1202 bytes left out … " in long["text"]
+    assert after == {"type": "text", "text": "after"}
+    note = "One item of output was too long and was clipped in the middle: it had 1,202 bytes."
+    assert note in result.notes
+    assert result.for_model()["output"] == [long, after]
+
+
+async def test_several_clipped_items_are_one_note() -> None:
+    result = await executed("for (const n of [1e5, 2e5]) console.log('x'.repeat(n)); return 1")
+    note = (
+        "2 items of output were too long and were clipped in the middle: they had 300,000 bytes. "
+        "Select fields, slice lists, summarise."
+    )
+    assert result.notes == (note,)
 
 
 @pytest.mark.guarantee("output-cap-holds")
@@ -104,15 +128,15 @@ async def test_the_output_cap_holds_for_a_resumed_program_too() -> None:
     async with engine(config={"maxOutputBytes": 1024}) as made:
         result = waiting(
             await made.exec(
-                "text('a'.repeat(1000)); await yield_control(); text('b'.repeat(1000)); return 'c'.repeat(100)"
+                "text('a'.repeat(990)); await yield_control(); text('b'.repeat(990)); return 'c'.repeat(100)"
             )
         )
-        assert texts(result) == ["a" * 1000]
+        assert texts(result) == ["a" * 990]
         result = failure_of(await made.wait(result.run_id), "output_limit_exceeded")
-        assert texts(result) == ["b" * 1000]
+        assert texts(result) == ["b" * 990]
 
 
-@pytest.mark.parametrize(("cap", "most"), [(1024, 1024), (10 << 20, 20_000)])
+@pytest.mark.parametrize(("cap", "most"), [(1024, 40), (64 << 10, 2621), (10 << 20, 20_000)])
 @pytest.mark.guarantee("output-cap-holds")
 async def test_empty_texts_count_as_items_over_all_batches_of_a_result(cap: int, most: int) -> None:
     program = """
@@ -128,16 +152,16 @@ async def test_empty_texts_count_as_items_over_all_batches_of_a_result(cap: int,
 @pytest.mark.guarantee("output-cap-holds")
 async def test_a_resumed_program_has_its_items_of_output_anew() -> None:
     program = """
-    for (let i = 0; i < 1024; i++) text('');
+    for (let i = 0; i < 19000; i++) text('');
     await yield_control();
-    for (let i = 0; i < 1024; i++) console.log();
+    for (let i = 0; i < 19000; i++) console.log();
     """
-    async with engine(config={"maxOutputBytes": 1024}) as made:
+    async with engine(config={"maxOutputBytes": 1 << 20}) as made:
         result = waiting(await made.exec(program))
-        assert texts(result) == [""] * 1024
+        assert texts(result) == [""] * 19000
         result = await made.wait(result.run_id)
         assert value_of(result) is None
-        assert texts(result) == [""] * 1024
+        assert texts(result) == [""] * 19000
 
 
 @pytest.mark.guarantee("snapshot-cap-holds")

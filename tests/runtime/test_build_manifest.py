@@ -36,7 +36,10 @@ def test_the_manifest_records_the_source_the_compiler_and_the_flags() -> None:
 @pytest.mark.guarantee("image-is-vouched-for")
 def test_the_manifest_records_every_file_that_goes_into_the_image() -> None:
     files = [*(RUNTIME / "shim").rglob("*.[ch]"), *RUNTIME.glob("prelude/[0-9]*.js")]
-    files += [RUNTIME / "build" / name for name in ("changes.py", "make_image.py", "wasm_binary.py")]
+    files += [
+        RUNTIME / "build" / name
+        for name in ("change.py", "changes.py", "make_image.py", "polls.py", "wasm_binary.py")
+    ]
     assert MANIFEST["inputs"]["files"] == {
         file.relative_to(RUNTIME).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest() for file in files
     }

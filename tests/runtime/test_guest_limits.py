@@ -3,10 +3,12 @@
 # ruff: noqa: E501 - programs are data and read best unwrapped
 
 import json
+import re
 
+import msgspec
 import pytest
 from codemode_runtime.batches import MAX_MESSAGES
-from codemode_runtime.shapes import MAX_OUTPUT_ITEMS, Limits, Settlement, Stop
+from codemode_runtime.shapes import MAX_OUTLINE, MAX_OUTPUT_ITEMS, Limits, Settlement, Stop
 from codemode_runtime.wire import Done, Idle, Stopped, Threw
 
 from tests.harness.guests import Watched, always, echo, new_guest, run
@@ -77,7 +79,7 @@ def test_going_over_the_heap_ends_the_guest_and_cannot_be_caught(bomb: str) -> N
     ],
 )
 def test_more_messages_than_may_cross_end_the_guest_and_cannot_be_caught(flood: str, reason: Stop) -> None:
-    ran = run(f"for (;;) try {{ {flood} }} catch {{}}")
+    ran = run(f"for (;;) try {{ {flood} }} catch {{}}", limits=Limits(output_bytes=1 << 20))
     assert isinstance(ran.outcome, Stopped)
     assert ran.outcome.reason == reason
     assert len(ran.messages) == MAX_MESSAGES == MAX_OUTPUT_ITEMS
@@ -101,8 +103,15 @@ def test_strings_and_numbers_too_large_for_the_engine_are_errors_of_the_program(
     assert run(program).value == ["RangeError"] * 6
 
 
+# each has 200 bytes as JSON
 @pytest.mark.parametrize(
-    "write", ["text('é'.repeat(100))", "json('x'.repeat(198))", "console.log('x'.repeat(200))"]
+    "write",
+    [
+        "text('é'.repeat(87) + '!')",
+        "json('x'.repeat(174))",
+        "text('\\n'.repeat(87) + '!')",
+        "console.log('x'.repeat(161))",
+    ],
 )
 def test_output_over_the_cap_ends_the_guest_and_what_fitted_is_kept(write: str) -> None:
     program = f"try {{ for (;;) {write} }} catch {{ return 'caught' }} finally {{ text('f') }}"
@@ -110,17 +119,70 @@ def test_output_over_the_cap_ends_the_guest_and_what_fitted_is_kept(write: str) 
     assert isinstance(ran.outcome, Stopped)
     assert ran.outcome.reason == Stop.OUTPUT
     assert len(ran.messages) == 5
+    assert len(ran.outcome.messages) == 5 * 200 + len("[,,,,]")
+
+
+@pytest.mark.guarantee("output-cap-holds")
+@pytest.mark.parametrize("write", ["text('')", "console.log()", "json(1)"])
+def test_what_counts_of_output_is_the_json_of_its_items(write: str) -> None:
+    ran = run(f"for (let i = 0; i < 50_000; i++) {write}", limits=Limits())
+    assert isinstance(ran.outcome, Stopped)
+    assert ran.outcome.reason == Stop.OUTPUT
+    item = msgspec.json.encode(ran.messages[0])
+    assert len(ran.messages) == Limits().output_bytes // len(item)
 
 
 def test_output_exactly_at_the_cap_is_allowed() -> None:
-    assert run("text('x'.repeat(999)); return 1", limits=Limits(output_bytes=1000)).value == 1
-    assert (
-        run("text('x'.repeat(1000)); return", limits=Limits(output_bytes=1000)).failure["kind"]
-        == "value_too_large"
-    )
-    assert run("text('x'.repeat(1001)); return 1", limits=Limits(output_bytes=1000)).outcome == Stopped(
-        b"[]", Stop.OUTPUT
-    )
+    cap, frame = Limits(output_bytes=1000), len('{"type":"text","text":""}')
+    assert run(f"text('x'.repeat({999 - frame})); return 1", limits=cap).value == 1
+    full = f"text('x'.repeat({1000 - frame})); return"
+    assert run(full, limits=cap).failure["kind"] == "value_too_large"
+    assert [message["text"] for message in run(full, limits=cap).messages] == ["x" * (1000 - frame)]
+
+
+LONG_ITEMS = {
+    "text": "text('a'.repeat(300_000) + 'z'.repeat(300_000))",
+    "console": "console.warn('a'.repeat(300_000), 'z'.repeat(300_000))",
+    "json": "json({ a: 'a'.repeat(300_000), z: 'z'.repeat(300_000) })",
+    "text of a value": "text(['a'.repeat(300_000), 'z'.repeat(300_000)])",
+    "what grows as JSON": "text('\\n'.repeat(20_000) + '\\u0001'.repeat(20_000))",
+    "what is wide": "text('é'.repeat(30_000) + '😀'.repeat(30_000))",
+}
+
+
+@pytest.mark.guarantee("one-long-item-is-clipped")
+@pytest.mark.parametrize("write", LONG_ITEMS)
+def test_an_over_long_item_is_clipped_in_the_middle_and_the_program_goes_on(write: str) -> None:
+    ran = run(f"{LONG_ITEMS[write]}; text('after'); return 1", limits=Limits())
+    long, after = ran.messages
+    assert ran.value == 1
+    assert after["text"] == "after"
+    assert long["type"] == "text"
+    start, told, end = long["text"].split(" … ")
+    left_out, whole = re.fullmatch(r"(\d+) of (\d+) bytes left out", told).groups()  # pyright: ignore[reportOptionalMemberAccess]
+    assert int(whole) == long["clipped"] == int(left_out) + len((start + end).encode())
+    assert len(msgspec.json.encode(long)) <= Limits().output_bytes // 2
+    assert len(msgspec.json.encode(long)) > Limits().output_bytes // 2 - 200
+
+
+def test_what_is_left_of_a_clipped_item_is_its_beginning_and_its_end() -> None:
+    ran = run("text('abc' + 'é'.repeat(40_000) + 'xyz'); return 1", limits=Limits(output_bytes=1024))
+    text = ran.messages[0]["text"]
+    start, told, end = text.split(" … ")
+    assert (start, end) == ("abc" + "é" * (len(start) - 3), "é" * (len(end) - 3) + "xyz")
+    assert told == f"{80_006 - len((start + end).encode())} of 80006 bytes left out"
+
+
+def test_each_long_item_takes_half_of_what_is_left_until_that_is_too_little() -> None:
+    ran = run("for (;;) text('x'.repeat(1e5))", limits=Limits(output_bytes=4096))
+    assert isinstance(ran.outcome, Stopped)
+    assert ran.outcome.reason == Stop.OUTPUT
+    sizes = [len(msgspec.json.encode(message)) for message in ran.messages]
+    left = 4096
+    for size in sizes:
+        assert left // 2 - 200 < size <= left // 2
+        left -= size
+    assert left // 2 < 256
 
 
 def test_the_output_cap_counts_one_leg() -> None:
@@ -135,13 +197,50 @@ def test_the_output_cap_counts_one_leg() -> None:
     assert isinstance(outcome, Done)
 
 
-def test_a_value_over_the_cap_fails_with_its_size_and_first_bytes() -> None:
-    ran = run("text('kept'); return '€'.repeat(2000)", limits=Limits(output_bytes=1000))
+OUTLINES = {
+    "return '€'.repeat(2000)": (6002, '"' + "€" * 19 + '…" (6002 bytes)'),
+    "return Array.from({ length: 500 }, (_, i) => ({ id: i, tags: ['a'] }))": (
+        11891,
+        'array of 500 [{"id": 0, "tags": array of 1 ["a"]}, {"id": 1, "tags": array of 1 ["a"]}, '
+        '{"id": 2, "tags": array of 1 ["a"]}, …]',
+    ),
+    "return { items: new Array(900).fill(7), total: 900, next: null }": (
+        1835,
+        'object of 3 keys {"items": array of 900 [7, 7, 7, …], "total": 900, "next": null}',
+    ),
+    "return new Map(new Array(300).fill(0).map((_, i) => [i, { a: 1n }]))": (
+        4691,
+        'array of 300 [array of 2 [0, {"a": "1"}], array of 2 [1, {"a": "1"}], array of 2 [2, {"a": "1"}], …]',
+    ),
+}
+
+
+@pytest.mark.parametrize("program", OUTLINES)
+def test_a_value_over_the_cap_fails_with_its_size_and_an_outline(program: str) -> None:
+    ran = run(f"text('kept'); {program}", limits=Limits(output_bytes=1000))
     failure = ran.failure
     assert failure["kind"] == "value_too_large"
-    assert failure["bytes"] == 6002
-    assert failure["head"] == '"' + "€" * 66
+    assert (failure["bytes"], failure["outline"]) == OUTLINES[program]
     assert ran.texts == ["kept"]
+
+
+WIDE = """const wide = (levels) => levels ? Object.fromEntries(Array.from({ length: 50 }, (_, i) =>
+    ['\\u00e9\\n'.repeat(40) + i, wide(levels - 1)])) : '😀'.repeat(100); return wide(2)"""
+
+
+@pytest.mark.parametrize(
+    "program", [WIDE, "return new Array(300).fill(new Array(300).fill('\\u0001'.repeat(300)))"]
+)
+def test_an_outline_has_at_most_two_kilobytes(program: str) -> None:
+    outline = run(program, limits=Limits(output_bytes=1000)).failure["outline"]
+    assert 300 < len(outline.encode()) <= MAX_OUTLINE
+    assert outline.count("{") - outline.count("}") == 0
+
+
+def test_no_code_of_the_program_runs_for_an_outline() -> None:
+    program = """let seen = 0; const a = { get x() { seen += 1; text(String(seen)); return 'x'.repeat(2000) } };
+      return [a, { toJSON() { text('asked'); return 'y'.repeat(2000) } }]"""
+    assert run(program, limits=Limits(output_bytes=1000)).texts == ["1", "asked"]
 
 
 @pytest.mark.guarantee("batch-is-refused-whole")

@@ -57,6 +57,17 @@ LONG = {
     "a replacement of half of a text": "const s = 'ab'.repeat(2e6); s.replaceAll(s.slice(0, 2e6) + 'x', '')",
     "a class of many characters": "new RegExp(`[${Array.from({ length: 6e4 }, (_, i) => String.fromCodePoint(16 * i + 200)).join('')}]`, 'iu')",
     "a long look behind": "new RegExp(`(?<=${'xy'.repeat(2e5)})`)",
+    "the text of a large BigInt": "String(3n ** 600000n)",
+    "a large BigInt as a key": "({})[3n ** 600000n]",
+    "the product of large BigInts": "const a = 3n ** 640000n; a * a",
+    "a power of a BigInt": "(3n ** 50000n) ** 13n",
+    "the quotient of large BigInts": "const a = 3n ** 330000n; for (;;) (a << 520000n) / a",
+    "a BigInt from a long text": "const s = '1'.repeat(300000); BigInt(s)",
+    "sorting many numbers": "const a = new Float64Array(2e6).map(Math.random); for (;;) a.slice().sort()",
+    "sorting many numbers that are hard to sort": "const a = new Int32Array(4e6).map((_, i) => i % 1000); for (;;) a.sort()",
+    "the text of a long typed array": "const a = new Uint8Array(3e7); text('made'); a.join('')",
+    "the text of a long array": "const a = new Array(3e6).fill(1.5); text('made'); for (;;) a.join('')",
+    "findLast over a long text": "Array.prototype.findLast.call('ab'.repeat(4e6), () => 0); for (;;);",
     "a search again and again": "const a = new Array(2e6).fill(1); for (;;) a.includes(2)",
     "a comparison again and again": "const s = 'x'.repeat(4e6), t = 'x'.repeat(4e6 - 1) + 'y'; for (;;) s < t",
     "a look at a long chain of prototypes": "let a = {}; for (let i = 0; i < 2e5; i++) a = Object.create(a); for (;;) a.x",
@@ -123,3 +134,15 @@ def test_the_search_for_deaf_natives_has_subjects_and_its_programs_run() -> None
     for subject in ("arrayLike", "proxyWithKeys", "bigint"):
         (message,) = run(program(subject, last)).sent("json")
         assert message["value"][0] > 3000
+
+
+@pytest.mark.guarantee("interruption-keeps-output")
+@pytest.mark.parametrize(
+    "said", ["text(String(a))", "json(a)", "tools.call('t', String(a))", "console.log(`${a}`)"]
+)
+def test_what_was_computed_after_the_interruption_is_not_sent(said: str) -> None:
+    """A conversion that was left off in the middle gives a wrong text: nobody may see it."""
+    program = f"const a = (1n << 900000n) - 1n; text('before'); {said}"
+    ran = run(program, {"t": always(1)}, limits=Limits(output_bytes=1 << 30), seconds=SOON)
+    assert isinstance(ran.outcome, Interrupted)
+    assert ran.messages == [{"type": "text", "text": "before"}]

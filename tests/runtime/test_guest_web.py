@@ -150,6 +150,26 @@ new TextDecoder().decode(new DataView(new Uint8Array([97,98,99]).buffer, 1)) -> 
 new TextDecoder().decode(new Uint16Array([0x6261])) -> "ab"
 new TextDecoder().decode(new Uint8Array([97,98,99]).subarray(1,2)) -> "b"
 new TextDecoder("UTF8").encoding -> "utf-8"
+new TextDecoder(" Utf-8 ").encoding -> "utf-8"
+new TextDecoder("\\t\\n\\f\\r utf8\\n").encoding -> "utf-8"
+["unicode-1-1-utf-8", "unicode11utf8", "unicode20utf8", "X-UNICODE20UTF8"].map((label) => new TextDecoder(label).encoding) -> ["utf-8","utf-8","utf-8","utf-8"]
+new TextDecoder("utf-8", null).fatal -> false
+new TextDecoder().decode(new SharedArrayBuffer(2)) -> "\\u0000\\u0000"
+new TextDecoder().decode(new Uint8Array(new SharedArrayBuffer(2))) -> "\\u0000\\u0000"
+(() => { const b = new ArrayBuffer(2); return new TextDecoder().decode(b, { get stream() { b.transfer(); return false } }) })() -> ""
+(() => { const v = new Uint8Array(2); return new TextDecoder().decode(v, { get stream() { v.buffer.transfer(); return false } }) })() -> ""
+(() => { const v = new DataView(new ArrayBuffer(2)); return new TextDecoder().decode(v, { get stream() { v.buffer.transfer(); return false } }) })() -> ""
+(() => { const v = new Uint8Array(2); v.buffer.transfer(); return new TextEncoder().encodeInto("ab", v) })() -> {"read":0,"written":0}
+new TextEncoder().encodeInto("ab", new Uint8Array(new SharedArrayBuffer(4))) -> {"read":2,"written":2}
+(() => { const v = new Uint8Array(2); v.buffer.transfer(); return crypto.getRandomValues(v) === v })() -> true
+(() => { const c = structuredClone(new Uint8Array(new ArrayBuffer(2, { maxByteLength: 8 }))); c.buffer.resize(6); return c.length })() -> 6
+(() => { const c = structuredClone(new Uint16Array(new ArrayBuffer(4, { maxByteLength: 8 }), 2)); c.buffer.resize(8); return [c.length, c.byteOffset] })() -> [3,2]
+(() => { const c = structuredClone(new Uint8Array(new ArrayBuffer(4, { maxByteLength: 8 }), 0, 4)); c.buffer.resize(8); return c.length })() -> 4
+(() => { const c = structuredClone(new DataView(new ArrayBuffer(4, { maxByteLength: 8 }), 1)); c.buffer.resize(8); return c.byteLength })() -> 7
+(() => { const c = structuredClone(new DataView(new ArrayBuffer(4, { maxByteLength: 8 }), 1, 2)); c.buffer.resize(8); return c.byteLength })() -> 2
+[...new URLSearchParams(Object.assign(new URLSearchParams("a=1"), { [Symbol.iterator]: () => [["b", 2]].values() }))] -> [["b","2"]]
+[...new URLSearchParams(Object.setPrototypeOf(new URLSearchParams("a=1"), { c: 3, d: 4 }))] -> []
+[...new URLSearchParams(new URLSearchParams("a=1&a=2"))] -> [["a","1"],["a","2"]]
 new TextDecoder("utf-8",{fatal:true}).fatal -> true
 new TextDecoder().ignoreBOM -> false
 Object.prototype.toString.call(new TextDecoder()) -> "[object TextDecoder]"
@@ -245,11 +265,29 @@ new TextEncoder().encodeInto("a", new Uint16Array(1)) -> TypeError
 new TextEncoder().encodeInto("a") -> TypeError
 atob("*") -> InvalidCharacterError
 btoa("€") -> InvalidCharacterError
-crypto.getRandomValues(new Float64Array(1)) -> TypeError
+crypto.getRandomValues(new Float64Array(1)) -> TypeMismatchError
+crypto.getRandomValues(new DataView(new ArrayBuffer(4))) -> TypeMismatchError
+crypto.getRandomValues(new Float32Array(65537)) -> TypeMismatchError
+crypto.getRandomValues(new Uint8Array(new SharedArrayBuffer(4))) -> TypeError
+crypto.getRandomValues() -> TypeError
 crypto.getRandomValues([]) -> TypeError
 crypto.getRandomValues(new Uint8Array(new ArrayBuffer(4).transferToImmutable())) -> TypeError
 new TextEncoder().encodeInto("a", new Uint8Array(new ArrayBuffer(4).transferToImmutable())) -> TypeError
-crypto.getRandomValues(new Uint8Array(65537)) -> QuotaExceededError RangeError
+crypto.getRandomValues(new Uint8Array(65537)) -> QuotaExceededError
+crypto.getRandomValues(new Uint32Array(16385)) -> QuotaExceededError
+new TextDecoder("utf-8\\0") -> RangeError
+new TextDecoder("\\u00a0utf-8") -> RangeError
+new TextDecoder("utf-8", 5) -> TypeError
+new TextDecoder("latin1", { get fatal() { throw new EvalError() } }) -> EvalError
+new TextDecoder({ toString() { throw new EvalError() } }, { get fatal() { throw new URIError() } }) -> EvalError
+new TextDecoder().decode(5, { get stream() { throw new EvalError() } }) -> TypeError
+new TextEncoder().encodeInto("a", new Uint8ClampedArray(4)) -> TypeError
+structuredClone((() => { const b = new ArrayBuffer(8), v = new Uint8Array(b); b.transfer(); return v })()) -> DataCloneError
+structuredClone((() => { const b = new ArrayBuffer(8), v = new DataView(b); b.transfer(); return v })()) -> DataCloneError
+structuredClone((() => { const b = new ArrayBuffer(8, { maxByteLength: 8 }), v = new Uint8Array(b, 4); b.resize(2); return v })()) -> DataCloneError
+structuredClone((() => { const b = new ArrayBuffer(8, { maxByteLength: 8 }), v = new Uint8Array(b, 1, 2); b.resize(2); return v })()) -> DataCloneError
+structuredClone((() => { const b = new ArrayBuffer(8, { maxByteLength: 8 }), v = new DataView(b, 4); b.resize(2); return v })()) -> DataCloneError
+new URLSearchParams(Object.assign(new URLSearchParams("a=1"), { [Symbol.iterator]: 5 })) -> TypeError
 structuredClone(() => 1) -> DataCloneError
 structuredClone(Symbol()) -> DataCloneError
 new URL("nope") -> TypeError

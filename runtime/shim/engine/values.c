@@ -259,3 +259,22 @@ void cm_engine_delete_locked(JSContext *ctx, JSValueConst obj, JSAtom name)
     pr->u.value = JS_UNDEFINED;
     delete_property(ctx, p, name);
 }
+
+bool cm_engine_view_is_detached(JSValueConst v)
+{
+    return JS_VALUE_GET_OBJ(v)->u.typed_array->buffer->u.array_buffer->detached;
+}
+
+bool cm_engine_view_is_shared(JSValueConst v)
+{
+    return JS_VALUE_GET_OBJ(v)->u.typed_array->buffer->u.array_buffer->shared;
+}
+
+/* Whether the view has no length of its own, but that of its buffer. */
+bool cm_engine_view_follows(JSValueConst v) { return JS_VALUE_GET_OBJ(v)->u.typed_array->track_rab; }
+
+bool cm_engine_is_buffer(JSValueConst v)
+{
+    JSClassID class = JS_GetClassID(v);
+    return class == JS_CLASS_ARRAY_BUFFER || class == JS_CLASS_SHARED_ARRAY_BUFFER;
+}

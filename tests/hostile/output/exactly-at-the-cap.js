@@ -1,3 +1,3 @@
 // expect: completed null
 // with: maxOutputBytes=1024
-text("x".repeat(1020)); 
+text("x".repeat(995)); 

@@ -1,3 +1,3 @@
 // expect: completed {"a": "yyyy"}
 // with: maxOutputBytes=1024
-return { get a() { text("x".repeat(1012)); return "yyyy"; } };
+return { get a() { text("x".repeat(987)); return "yyyy"; } };

@@ -1,2 +1,3 @@
-// expect: failed output_limit_exceeded
-console.log("x".repeat(5e6), "y".repeat(5e6));
+// expect: completed "went on"
+// why: one item that is too long is clipped
+console.log("x".repeat(5e6), "y".repeat(5e6)); return "went on";

@@ -1,2 +1,3 @@
-// expect: failed output_limit_exceeded
-text("x".repeat(1e7));
+// expect: completed "went on"
+// why: one item that is too long is clipped
+text("x".repeat(1e7)); return "went on";

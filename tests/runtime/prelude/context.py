@@ -12,9 +12,13 @@ from typing import Any, Protocol, cast
 FOLDER = Path(__file__).parent
 PRELUDE = FOLDER.parents[2] / "runtime" / "prelude"
 
+# viewState is the shim's in the guest, and tells there too which views follow the length of their buffer
 EXPOSE = """globalThis.internal = { expose(name, value) {
   Object.defineProperty(globalThis, name, { value, writable: true, enumerable: false, configurable: true });
-} };"""
+}, viewState: ((call, views) => (view) => {
+  for (let i = 0; i < 2; i++) try { return call(views[i], view) < 0 ? true : false } catch {}
+})(Function.prototype.call.bind(Function.prototype.call), [Object.getPrototypeOf(Uint8Array), DataView].map(
+  (type) => Object.getOwnPropertyDescriptor(type.prototype, "byteOffset").get)) };"""
 
 Case = dict[str, Any]
 
