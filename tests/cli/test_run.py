@@ -86,7 +86,7 @@ def test_a_run_of_several_legs_is_one_result_with_all_of_its_output(cli: Cli) ->
 
 
 def test_more_output_than_a_listener_can_hold_is_printed_once_and_in_order(cli: Cli) -> None:
-    done = cli("run", "-e", "for (let n = 0; n < 5000; n++) text(n)")
+    done = cli("run", "-e", "for (let n = 0; n < 5000; n++) text(n)", "--max-output", "1000000")
     assert done.out.split() == [str(n) for n in range(5000)]
 
 
