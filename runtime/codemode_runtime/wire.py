@@ -173,7 +173,7 @@ class Cause(Struct, frozen=True, forbid_unknown_fields=True):
 
 class Failure(Struct, frozen=True, forbid_unknown_fields=True):
     """`call` is the call that failed and caused the error, 0 if none did. `bytes` and `outline` describe a
-    value that is too large.
+    value that is too large, `parts` and `head` one that has too many parts.
 
     `causes` are the errors behind the thrown one: its cause, what an AggregateError holds, and so on.
     """
