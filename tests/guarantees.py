@@ -69,6 +69,7 @@ GUARANTEES: dict[str, str] = {
     "equal-tools-equal-catalogs": "Equal tool sets give equal ids, views and order.",
     "search-controls-are-hidden": "Tool Search's own tools are in no catalog, and not beside exec and wait.",
     "arguments-are-checked-first": "Wrong arguments reach no hook, approver or tool.",
+    "approvals-show-everything": "Who approves a call sees each argument, on a line no program can leave.",
     "hooks-of-the-caller": "The hooks of the engine that makes a call are asked, also after a restart.",
     "hooks-fail-closed": "What a rule could not be asked about does not run, be it a call or a program.",
     "exec-is-told-from-a-shell": "A rule can tell exec from a shell of that name, and rewrite or block it.",

@@ -189,6 +189,7 @@ async def test_arguments_are_checked_again_when_the_approval_comes() -> None:
     assert result.code == "invalid_arguments"
 
 
+@pytest.mark.guarantee("approvals-show-everything")
 async def test_a_program_cannot_write_lines_of_its_own_into_what_is_approved() -> None:
     """The names of arguments are the program's where a tool takes any."""
     anything = make("send", parameters={"type": "object"}, hints=ToolHints(requires_approval=True))

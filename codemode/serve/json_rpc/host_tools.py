@@ -127,6 +127,7 @@ async def ask_host(peer: Peer, request: ApprovalRequest) -> Decision | None:
         "tool": request.tool_id,
         "name": request.tool,
         "arguments": request.arguments,
+        "lines": request.lines(),
         "runId": request.run_id,
         "callId": request.call_id,
         "session": request.session_id,
