@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from codemode.contract.error_codes import ErrorCode
 from tests.harness.engine import Desk, engine, failure_of, texts, value_of
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
@@ -235,3 +236,18 @@ async def test_a_host_s_rule_can_see_rewrite_and_block_the_program_by_its_kind()
             ("echo", "tool", None),
             ("exec", "code_mode_exec", "javascript"),
         ]
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({"code": "import os", "extra": 1}, "invalid_input"),  # the shape before everything
+        ("```python\nimport os\n```", "invalid_input"),  # a fence with Python before modules
+        ("import os\nprint(1)", "invalid_input"),  # Python before modules
+        ("import fs from 'fs'; return (", "module_access_denied"),  # modules before syntax
+        ("return (", "invalid_input"),
+    ],
+)
+async def test_checks_come_in_the_order_of_the_contract(given: Any, code: ErrorCode) -> None:
+    async with engine() as made:
+        failure_of(await made.exec(given), code)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from codemode import Engine, load_config
+from codemode import CallContext, Engine, load_config
 from codemode.surface import PayloadRefused, check_payload, prepare_run
 from codemode.surface.quick_index import DEFAULT_BUDGET
 from codemode.tools import Tool
@@ -108,6 +108,18 @@ async def test_an_enabled_engine_shows_exec_and_wait_and_runs_what_they_hide() -
         assert value_of(result) == ids
         assert result.telemetry.visible_tools == tuple(tool.name for tool in prepared.visible)
     assert [tool.name for tool in prepared.visible] == ["exec", "wait"]
+
+
+@pytest.mark.guarantee("exactly-exec-and-wait")
+async def test_a_runtime_that_cannot_start_still_shows_exec_and_wait_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+    async with Engine([echo, SHELL], {"enabled": True}) as made:
+        prepared = await made.prepare()
+        assert [tool.name for tool in prepared.visible] == ["exec", "wait"]
+        result = await prepared.visible[0].run({"code": "return 1"}, CallContext())
+    assert (result["status"], result["code"]) == ("failed", "runtime_unavailable")
 
 
 @pytest.mark.guarantee("prompt-is-ours")
