@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from codemode.contract.clipping import clip_end, listed
 from codemode.contract.for_model import MAX_NOTE_BYTES, bounded_notes
 from codemode.contract.results import CodeModeResult, Failed, TextOutput
-from codemode.contract.telemetry import CallRecord, LossyValue
+from codemode.contract.telemetry import CALL_METHODS, LossyValue, Telemetry
 
 _MAX_NAME = 60  # bytes of a tool's name or of a path
 
@@ -37,7 +37,7 @@ def _notes(result: CodeModeResult) -> list[str]:
         found.append(_clipped(clipped))
     if telemetry.lossy:
         found.append(_lossy(telemetry.lossy))
-    if isinstance(result, Failed) and (done := _already_done(telemetry.calls)):
+    if isinstance(result, Failed) and (done := _already_done(telemetry)):
         found.append(done)
     return found
 
@@ -57,10 +57,13 @@ def _lossy(lossy: Iterable[LossyValue]) -> str:
     return listed("JSON cannot hold these as they were: ", parts, MAX_NOTE_BYTES)
 
 
-def _already_done(calls: Iterable[CallRecord]) -> str:
+def _already_done(telemetry: Telemetry) -> str:
     """The calls that a failed run has made, by name. Searches are left out: they change nothing."""
-    made = Counter((call.name, call.status) for call in calls if call.method in ("call", "namespace"))
+    made = Counter((call.name, call.status) for call in telemetry.calls if call.method in CALL_METHODS)
+    for name, statuses in telemetry.more_calls.items():
+        made.update({(name, status): count for status, count in statuses.items()})
     if not made:
         return ""
-    parts = [f"{clip_end(name, _MAX_NAME)} ×{count} {status}" for (name, status), count in made.items()]
+    counted = made.most_common() if telemetry.more_calls else made.items()  # of very many, the most first
+    parts = [f"{clip_end(name, _MAX_NAME)} ×{count} {status}" for (name, status), count in counted]
     return listed("Already done: ", parts, MAX_NOTE_BYTES)

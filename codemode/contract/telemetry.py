@@ -20,6 +20,7 @@ CallMethod = Literal["call", "search", "describe", "namespace"]
 CallStatus = Literal["ok", "error", "pending", "denied", "aborted"]
 SnapshotEventKind = Literal["taken", "stored", "restored", "expired", "dropped"]
 
+CALL_METHODS: tuple[CallMethod, ...] = ("call", "namespace")  # those that do something
 DEFAULT_MAX_OUTPUT_BYTES = 65_536  # where the configuration does not set it
 _SHOWN_KEYS = 20
 _MAX_KEY = 40
@@ -90,13 +91,16 @@ class CatalogFacts(Struct, frozen=True):
 
 
 class Telemetry(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """`calls` and the counts cover the whole run; durations are milliseconds by phase.
+    """`calls` and the counts cover the whole run; durations are milliseconds by phase. Of a run with more
+    calls than 1,500 the first 1,000 and the last 500 are in `calls`, and `more_calls` counts the other calls
+    of tools by name and by status.
 
     `duration_ms` is how long whoever called this exec or wait has waited. `failed_call` is the call whose
     failure ended the run.
     """
 
     calls: tuple[CallRecord, ...]
+    more_calls: dict[str, dict[str, int]] = {}
     duration_ms: float = 0
     failed_call: str | None = None
     lossy: tuple[LossyValue, ...] = ()

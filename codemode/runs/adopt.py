@@ -28,7 +28,7 @@ from codemode.contract.inputs import InputRefused, unknown_run
 from codemode.contract.results import Failed, failed
 from codemode.executor import Decision
 from codemode.runs.admission import Admission
-from codemode.runs.frozen import Memory, decode_memory
+from codemode.runs.frozen import Memory, open_memory
 from codemode.runs.in_flight import Work
 from codemode.runs.leg import Services
 from codemode.runs.phases import RunState
@@ -142,7 +142,7 @@ class Adopter:
         opened = await self.open(run)
         if isinstance(opened, Failed):
             return opened
-        memory = decode_memory(opened.state)
+        memory = await open_memory(opened.state)
         run.take_over(memory, self._services.recorder.tally)
         try:
             self._admission.resolve_again(run)

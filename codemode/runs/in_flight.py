@@ -20,6 +20,7 @@ from codemode.executor import ApprovalRequest, Calling, join
 from codemode.tools import Tool
 
 WorkMethod = Literal["call", "search", "describe", "namespace", "mcp", "timer", "yield"]
+_MAX_NAME = 80  # characters of a name that no tool has
 _CALLS = ("call", "search", "describe", "namespace", "mcp")
 
 
@@ -46,7 +47,7 @@ class Work(msgspec.Struct, omit_defaults=True):
     def identify(self, tool: Tool | None) -> None:
         """Notes which tool is called; without one, the name that the program used."""
         if tool is None:
-            self.name = self.target[:200]
+            self.name = self.target[:_MAX_NAME]
         else:
             self.tool, self.name, self.idempotent = tool.id, tool.name, tool.hints.idempotent
 

@@ -27,6 +27,7 @@ from codemode.contract.telemetry import (
     SnapshotEventKind,
     Telemetry,
 )
+from codemode.runs.ledger import Ledger
 
 _Group = Literal["counts", "spent_us", "bytes", "cap_failures", "snapshots", "tools", "results"]
 Step = Literal["queue", "prepare", "restore", "run", "capture", "store"]
@@ -72,7 +73,7 @@ class Tally(Struct, rename="camel", omit_defaults=True):
 
 class _Counters(Struct, omit_defaults=True):
     tally: Tally = field(default_factory=Tally)
-    ledger: dict[str, CallRecord] = {}
+    ledger: Ledger = field(default_factory=Ledger)
     events: list[SnapshotEvent] = []
     snapshot: SnapshotCost | None = None
     visible_tools: tuple[str, ...] = ()
@@ -126,7 +127,7 @@ class RunMeter:
         self._add("bytes", flow, count)
 
     def start_call(self, id: str, *, tool: str, name: str, method: CallMethod, bytes_in: int) -> None:
-        self._state.ledger[id] = CallRecord(id, tool, name, method, "pending", 0, bytes_in, 0)
+        self._state.ledger.add(CallRecord(id, tool, name, method, "pending", 0, bytes_in, 0))
         self._add("counts", method)
         self._add("bytes", "callsIn", bytes_in)
         if tool and method in ("call", "namespace"):  # describing a tool is not calling it
@@ -136,7 +137,7 @@ class RunMeter:
         """For a call that is still under way."""
         found = self._state.ledger.get(id)
         if found is not None:
-            self._state.ledger[id] = replace(found, ms=round(ms, 3))
+            self._state.ledger.add(replace(found, ms=round(ms, 3)))
 
     def is_new(self, id: int) -> bool:
         """Whether no call, timer or yield had this id before: guests count up."""
@@ -146,8 +147,10 @@ class RunMeter:
         return True
 
     def finish_call(self, end: CallEnd) -> None:
-        before = self._state.ledger[end.id]
-        self._state.ledger[end.id] = before.ended(self._short(end))
+        before = self._state.ledger.get(end.id)
+        if before is None:
+            return  # told twice, and left out meanwhile
+        self._state.ledger.add(before.ended(self._short(end)))
         self._add("bytes", "callsOut", end.bytes_out - before.bytes_out)  # told twice, it counts once
 
     def _short(self, end: CallEnd) -> CallEnd:
@@ -163,7 +166,7 @@ class RunMeter:
 
     def abort_pending(self) -> None:
         """Ends the calls that end with their run, where `finish_call` was not called with their real time."""
-        for call in list(self._state.ledger.values()):
+        for call in self._state.ledger.records():
             if call.status == "pending":
                 self.finish_call(CallEnd(call.id, "aborted", call.ms, 0))
 
@@ -195,7 +198,12 @@ class RunMeter:
 
     @property
     def calls(self) -> tuple[CallRecord, ...]:
-        return tuple(self._state.ledger.values())
+        return self._state.ledger.records()
+
+    @property
+    def called_tools(self) -> tuple[str, ...]:
+        """Ids of all tools that were called."""
+        return tuple(self._state.tally.tools)
 
     def error_of(self, id: str) -> CallError | None:
         found = self._state.ledger.get(id)
@@ -207,6 +215,7 @@ class RunMeter:
         state, tally = self._state, self._state.tally
         return Telemetry(
             calls=self.calls,
+            more_calls={name: dict(found) for name, found in state.ledger.left_out.items()},
             failed_call=failed_call,
             lossy=tuple(lossy),
             hints=tuple(hints),

@@ -19,7 +19,7 @@ from codemode.contract.explained import Explained
 from codemode.contract.results import CodeModeResult, Failed, Waiting, failed
 from codemode.runs.adopt import Adopter
 from codemode.runs.caller_task import finish_despite_cancel
-from codemode.runs.frozen import Memory, decode_memory
+from codemode.runs.frozen import Memory, open_memory
 from codemode.runs.leg import Leg, Services
 from codemode.runs.run import Run
 from codemode.runs.stored_runs import ClaimedRun
@@ -75,7 +75,7 @@ class Resumer:
             opened = await self._adopter.open(run)  # tells what has become of it
             if isinstance(opened, Failed):
                 return opened
-            memory = decode_memory(opened.state)
+            memory = await open_memory(opened.state)
             try:
                 await self._stored.release(opened.claim)
             except SnapshotError as error:
@@ -156,7 +156,7 @@ class Resume:
         except SupervisorError as error:
             lost = error
         # this happens while the worker restores the program
-        memory = None if self._opened is not None else decode_memory(opened.state)
+        memory = None if self._opened is not None else await open_memory(opened.state)
         run.resume(memory, services.recorder.tally)
         services.recorder.resumed(run, len(settled))
         services.recorder.leased(run, worker.pid, queue_us)

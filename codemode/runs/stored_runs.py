@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -46,13 +47,15 @@ from codemode import clock
 from codemode.config import CodeModeConfig, EngineSettings
 from codemode.config.store_argument import StoreArgument, is_durable, read_store
 from codemode.runs.foreign_store import guarded
-from codemode.runs.frozen import Memory, read_memory
+from codemode.runs.frozen import Memory, pack_state, read_memory
+from codemode.tools.threads import call_in_thread
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 _log = logging.getLogger("codemode.engine")
 T = TypeVar("T")
+_LARGE_BYTES = 4 << 20  # a few milliseconds to hash
 _open_here: set[str] = set()  # engine ids of this process; it may live on after its engine closed
 # These reasons lie with this engine: one with another key, build or limit can resume the run.
 _STAYS = ("wrong_key", "wrong_build", "wrong_version", "too_large")
@@ -174,7 +177,8 @@ class StoredRuns:
         """Returns the stored size and when it expires. Raises StoreFull, NotHeld, StoreUnavailable."""
         now = clock.wall_ms()
         label = Label(build_id, run_id, scope, now, now + ttl_ms)
-        envelope = seal(self._key, label, state=state, delta=delta)
+        sealing = partial(seal, self._key, label, state=await pack_state(state), delta=delta)
+        envelope = await _off_loop(len(delta), "seal", sealing)
         await self._call(lambda store: store.save(Snapshot(label, envelope), self.owner, claim=claim))
         return len(envelope), label.expires_at_ms
 
@@ -208,7 +212,7 @@ class StoredRuns:
         if isinstance(claimed, NotClaimed):
             return claimed
         try:
-            opened = self._unseal(build_id, run_id, scope, claimed.snapshot.envelope)
+            opened = await self._unseal(build_id, run_id, scope, claimed.snapshot.envelope)
             settled = [unseal_settlement(self._key, run_id, s) for s in claimed.settlements]
         except EnvelopeRefused as refused:
             if refused.reason in _STAYS:
@@ -237,10 +241,10 @@ class StoredRuns:
         if found is None:
             return None
         try:
-            opened = self._unseal(found.label.build_id, run_id, scope, found.envelope, at_ms=0)
+            opened = await self._unseal(found.label.build_id, run_id, scope, found.envelope, at_ms=0)
         except EnvelopeRefused:
             return None
-        return read_memory(opened.state)
+        return await _off_loop(len(opened.state), "unpack", partial(read_memory, opened.state))
 
     async def recover(self) -> list[Tombstone]:
         """Ends the runs that a dead engine was resuming: what they did meanwhile cannot be known."""
@@ -284,10 +288,11 @@ class StoredRuns:
         found = await self._call(lambda store: store.totals())
         return found.snapshots, found.total_bytes
 
-    def _unseal(
+    async def _unseal(
         self, build_id: str, run_id: str, scope: RunScope, envelope: bytes, at_ms: int | None = None
     ) -> envelopes.Opened:
-        return unseal(
+        unsealing = partial(
+            unseal,
             self._key,
             envelope,
             build_id=build_id,
@@ -296,6 +301,7 @@ class StoredRuns:
             now_ms=clock.wall_ms() if at_ms is None else at_ms,
             max_bytes=self._limits.max_snapshot_bytes,
         )
+        return await _off_loop(len(envelope), "unseal", unsealing)
 
     def _opened_store(self) -> SnapshotStore:
         if self._store is None:
@@ -310,6 +316,11 @@ class StoredRuns:
 
     async def _in_thread(self, action: Callable[..., T], *given: object) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, action, *given)
+
+
+async def _off_loop(size: int, name: str, work: Callable[[], T]) -> T:
+    """Does it in a thread where it is large: hashing and compressing let the event loop go on."""
+    return work() if size <= _LARGE_BYTES else await call_in_thread(name, work)
 
 
 def _tell_failure(run_id: str, error: BaseException | None) -> None:

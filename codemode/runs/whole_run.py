@@ -11,12 +11,13 @@ import inspect
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
+from typing import get_args
 
 from msgspec.structs import replace
 
 from codemode.contract.for_model import bounded_notes
 from codemode.contract.results import CodeModeResult, Output, TextOutput, Waiting, with_duration
-from codemode.contract.telemetry import utf8_bytes
+from codemode.contract.telemetry import CallMethod, utf8_bytes
 from codemode.tools.threads import call_in_thread
 
 OnWaiting = Callable[[Waiting], "Awaitable[bool | None] | bool | None"]
@@ -77,8 +78,9 @@ class Progress:
         self._idle = 0
 
     def is_stuck(self, result: Waiting) -> bool:
-        calls = result.telemetry.calls
-        done = (len(calls), sum(call.status == "pending" for call in calls))
+        found = result.telemetry
+        made = sum(found.counts.get(method, 0) for method in get_args(CallMethod))
+        done = (made, sum(call.status == "pending" for call in found.calls))
         is_idle = result.reason == "yield" and not result.output and done == self._done
         self._done, self._idle = done, self._idle + 1 if is_idle else 0
         return self._idle >= MAX_IDLE_YIELDS

@@ -19,7 +19,7 @@ from codemode.trajectory.recording import MAX_VALUE_BYTES, Content, PartKind, Re
 from codemode.trajectory.stored_trace import ApprovalMark, CallMark, LegMark, Packed, TraceState, row_of
 
 MAX_LEGS = 256
-MAX_CALLS = 2000
+MAX_CALLS = 1_000  # the first of a run, which its ledger has in full
 MAX_RECORDED_BYTES = 1 << 20
 _MAX_SHAPES = 64
 _WORTH_COMPRESSING = 1024

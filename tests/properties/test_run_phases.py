@@ -15,7 +15,7 @@ from codemode.catalog import Catalog
 from codemode.contract.telemetry import CallEnd
 from codemode.executor import Executor
 from codemode.runs.environment import Environment
-from codemode.runs.frozen import Memory, decode_memory
+from codemode.runs.frozen import Memory, compress_state, decode_memory
 from codemode.runs.in_flight import Work
 from codemode.runs.meter import Tally
 from codemode.runs.phases import ENDS, NEXT, Adoptable, Ended, Origin, Running, RunState, Suspended
@@ -35,7 +35,7 @@ class Walker:
         origin = Origin(provider="p", allow=("a",))
         self.run = Run.started(SCOPE, environment, origin, self.tally)
         self.run.set_program("return 1", "typescript")
-        self.memory: Memory = decode_memory(self._frozen(environment))
+        self.memory: Memory = decode_memory(compress_state(self._frozen(environment)))
         self.settled = 0
         if is_adopted:
             trace = Trace("run_1", Recording())
@@ -145,7 +145,7 @@ def test_what_finishes_while_a_run_is_suspended_is_in_its_ledger_when_it_goes_on
     walker = Walker(is_adopted=False)
     run = walker.run
     walker._begin(run, 1)  # pyright: ignore[reportPrivateUsage] - of this test
-    state = run.freeze()
+    state = compress_state(run.freeze())
     run.stored(10, 20)
 
     run.note_finished(CallEnd("1", "ok", 5.0, 3))
