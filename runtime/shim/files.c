@@ -73,6 +73,9 @@ static JSValue new_answer(JSContext *ctx, int kind, JSValueConst found)
 static JSValue chain(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int which, JSValueConst *data)
 {
     JSValue promise = JS_NewSettledPromise(ctx, false, data[0]);
+    /* of its own, so that nothing is asked of what a program made of Promise */
+    JS_DefinePropertyValueStr(ctx, promise, "constructor", JS_UNDEFINED, 0);
+    JS_DefinePropertyValueStr(ctx, promise, "then", JS_DupValue(ctx, promise_methods[0]), 0);
     JSValue r = JS_Call(ctx, promise_methods[which], promise, argc, argv);
     JS_FreeValue(ctx, promise);
     return r;
