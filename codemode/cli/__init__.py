@@ -23,6 +23,7 @@ COMMANDS = {
     "doctor": "check what the engine needs, and say how to fix what is wrong",
     "serve": "offer the engine to other programs: MCP, or JSON-RPC over stdio",
 }
+_NEEDS_WORKERS = ("run", "wait", "repl", "serve")  # a worker is on its way while their modules load
 _BROKEN_PIPE = 141  # ExitCode.BROKEN_PIPE, which is not loaded for --help
 _HELP = """\
 usage: codemode COMMAND ...
@@ -86,6 +87,15 @@ def _refuse(name: str = "") -> int:
 
 
 def _run(name: str, arguments: list[str]) -> int:
+    if name not in _NEEDS_WORKERS or not {"-h", "--help"}.isdisjoint(arguments):
+        return _run_loaded(name, arguments)
+    from codemode.workers.head_start import ahead
+
+    with ahead():
+        return _run_loaded(name, arguments)
+
+
+def _run_loaded(name: str, arguments: list[str]) -> int:
     from codemode.cli.errors import CommandError, ExitCode
 
     try:

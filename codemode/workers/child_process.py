@@ -9,21 +9,12 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
 
 _MAX_COMPLAINT = 4096
-# -I and -S keep out the user's environment and site configuration, so the module path is passed as arguments.
-# The dynamic linker has read its variable by then, and a worker has an empty environment.
-_BOOT = """
-import os, sys
-os.environ.pop("LD_LIBRARY_PATH", None)
-fd, pid, entry, *sys.path = sys.argv[1:]
-__import__(entry, fromlist=["main"]).main(int(fd), int(pid))
-"""
 
 
 class End(NamedTuple):
@@ -36,13 +27,11 @@ class End(NamedTuple):
 class ChildProcess:
     """Owns the process from `__init__` on; `on_end` is called in the loop, exactly once."""
 
-    def __init__(self, entry: str, descriptor: int, on_end: Callable[[End], None]) -> None:
-        """`entry` is a module with a `main(control_fd, host_pid)`. `descriptor` is closed here."""
-        self._descriptor = descriptor
+    def __init__(self, start: Callable[[], subprocess.Popen[bytes]], on_end: Callable[[End], None]) -> None:
+        """`start` is called in the thread, once, and may raise OSError."""
+        self._start = start
         self._on_end = on_end
         self._loop = asyncio.get_running_loop()
-        self._command = [sys.executable, "-I", "-S", "-c", _BOOT, str(descriptor), str(os.getpid()), entry]
-        self._command += [os.path.abspath(entry) for entry in sys.path if entry]
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._is_unwanted = False
@@ -67,21 +56,9 @@ class ChildProcess:
 
     def _run(self) -> End:
         try:
-            # no shell and no user input: it starts our own interpreter
-            process = subprocess.Popen(  # noqa: S603
-                self._command,
-                env=_linker_path(),
-                cwd="/",
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                pass_fds=(self._descriptor,),
-                start_new_session=True,  # so that Ctrl-C reaches the host alone
-            )
+            process = self._start()
         except OSError as error:
             return End(None, str(error))
-        finally:
-            os.close(self._descriptor)
         with self._lock:
             self._process = process
             if self._is_unwanted:
@@ -97,12 +74,3 @@ class ChildProcess:
     def _ended(self, end: End) -> None:
         self._thread.join()
         self._on_end(end)
-
-
-def _linker_path() -> dict[str, str]:
-    """Some interpreters do not start without it: their libpython lies in a folder that only it names. The
-    child starts in another folder, so its entries become absolute."""
-    given = os.environ.get("LD_LIBRARY_PATH")
-    if not given:
-        return {}
-    return {"LD_LIBRARY_PATH": ":".join(os.path.abspath(entry) for entry in given.split(":"))}

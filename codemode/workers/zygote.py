@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import subprocess
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from codemode_runtime import wire, zygote_wire
@@ -17,6 +19,7 @@ from codemode_runtime.zygote_wire import Flavour, FromZygote, Setup, ToZygote
 
 from codemode.workers.channel import Channel
 from codemode.workers.child_process import ChildProcess, End
+from codemode.workers.head_start import start_process, take_ahead
 
 # How long a worker may take to end after it was told to; after that its zygote counts as stuck and is killed.
 _REAP_SECONDS = 5.0
@@ -60,9 +63,9 @@ class Zygote:
         self._doomed: dict[int, asyncio.TimerHandle] = {}
         self._orders: list[_Order] = []  # given before it was ready
         self._reason = ""
-        ours, theirs = socket.socketpair()
-        self._channel = Channel(ours, lambda frame: self._on_message(frame.head), self._on_end)
-        self._keeper = ChildProcess(entry, theirs.detach(), self._on_process_end)
+        connection, start = _process_of(entry)
+        self._channel = Channel(connection, lambda frame: self._on_message(frame.head), self._on_end)
+        self._keeper = ChildProcess(start, self._on_process_end)
         self._send(setup)
 
     @property
@@ -160,3 +163,17 @@ class Zygote:
             # without fork the process was the worker itself; with fork, the death signal kills the workers
             self._forget(token, end.status if was_the_worker else None)
         self._watcher.zygote_has_ended(self, self._reason or end.complaint or f"its status was {end.status}")
+
+
+def _process_of(entry: str) -> tuple[socket.socket, Callable[[], subprocess.Popen[bytes]]]:
+    """Our end of its socket, and what starts it; one that was started ahead runs already."""
+    started = take_ahead(entry)
+    if started is not None:
+        return started.control, lambda: started.process
+    ours, theirs = socket.socketpair()
+
+    def start() -> subprocess.Popen[bytes]:
+        with theirs:
+            return start_process(entry, theirs.fileno())
+
+    return ours, start
