@@ -27,7 +27,7 @@ from codemode.contract.telemetry import (
     SnapshotEventKind,
     Telemetry,
 )
-from codemode.runs.ledger import Ledger
+from codemode.runs.ledger import OTHERS, Ledger
 
 _Group = Literal["counts", "spent_us", "bytes", "cap_failures", "snapshots", "tools", "results"]
 Step = Literal["queue", "prepare", "restore", "run", "capture", "store"]
@@ -46,7 +46,6 @@ _MAX_TEXTS = 200
 _MAX_EVENTS = 100  # a run that is suspended more often keeps the latest
 
 MAX_NAMES = 10_000  # in one group of sums
-OTHERS = "(others)"
 
 
 class Tally(Struct, rename="camel", omit_defaults=True):
@@ -202,8 +201,8 @@ class RunMeter:
 
     @property
     def called_tools(self) -> tuple[str, ...]:
-        """Ids of all tools that were called."""
-        return tuple(self._state.tally.tools)
+        """Ids of the tools that were called; of very many not all."""
+        return tuple(tool_id for tool_id in self._state.tally.tools if tool_id != OTHERS)
 
     def error_of(self, id: str) -> CallError | None:
         found = self._state.ledger.get(id)

@@ -20,7 +20,7 @@ from codemode import clock
 from codemode.contract.error_codes import ErrorCode
 from codemode.contract.inputs import same_caller
 from codemode.contract.results import CodeModeResult, Completed, Failed, Output, PendingCall, WaitReason
-from codemode.contract.telemetry import CallRecord
+from codemode.contract.telemetry import Telemetry
 from codemode.executor import ApprovalRequest
 from codemode.runs.adopt import ended
 from codemode.runs.engine_report import settled_of
@@ -28,7 +28,7 @@ from codemode.runs.frozen import Memory
 from codemode.runs.in_flight import Work, describe_work, wait_reason
 from codemode.runs.kept_results import KeptResults
 from codemode.runs.known_runs import KnownRuns
-from codemode.runs.meter import Tally
+from codemode.runs.meter import RunMeter, Tally
 from codemode.runs.phases import RunState
 from codemode.runs.run import Run
 from codemode.runs.stored_runs import StoredRuns
@@ -130,7 +130,9 @@ class RunLookout:
     def _of_result(self, run_id: str, scope: RunScope, result: CodeModeResult) -> RunDetails:
         """Of a run that is over."""
         failure = result if isinstance(result, Failed) else None
-        calls = result.telemetry.calls or self._archive.ledger(run_id)
+        known = result.telemetry
+        if not known.calls:
+            known = Telemetry(calls=self._archive.ledger(run_id))
         return RunDetails(
             run_id=run_id,
             agent=scope.agent,
@@ -141,7 +143,7 @@ class RunLookout:
             code=None if failure is None else failure.code,
             error="" if failure is None else failure.error,
             started_at_ms=self._archive.started_ms(run_id),
-            calls=_count(calls),
+            calls=_count(known),
             output=result.output,
         )
 
@@ -174,7 +176,7 @@ def _of_run(
         expires_at_ms=meta.label.expires_at_ms if meta is not None and is_waiting else None,
         bytes=meta.size_bytes if meta is not None and is_waiting else 0,
         settled=settled_of(meta, stored, run) if meta is not None and is_waiting else 0,
-        calls={} if meter is None else _count(meter.calls),
+        calls={} if meter is None else _count(meter.telemetry()),
         pending_tool_calls=describe_work(works),
         approvals=_approvals(works),
         output=unseen if is_waiting else tuple(run.active.output),
@@ -198,14 +200,18 @@ def _of_store(meta: RunMeta, stored: StoredRuns, memory: Memory | None) -> RunDe
         expires_at_ms=label.expires_at_ms,
         bytes=meta.size_bytes,
         settled=meta.settled,
-        calls={} if memory is None else _count(memory.calls()),
+        calls={} if memory is None else _count(RunMeter.resume(Tally(), memory.meter).telemetry()),
         pending_tool_calls=describe_work(works),
         approvals=_approvals(works),
     )
 
 
-def _count(calls: Sequence[CallRecord]) -> dict[str, int]:
-    return dict(sorted(Counter(call.status for call in calls).items()))
+def _count(telemetry: Telemetry) -> dict[str, int]:
+    """By status, with those that a long ledger does not list."""
+    found = Counter[str](call.status for call in telemetry.calls)
+    for statuses in telemetry.more_calls.values():
+        found.update(statuses)
+    return dict(sorted(found.items()))
 
 
 def _approvals(works: Sequence[Work]) -> tuple[ApprovalRequest, ...]:

@@ -17,7 +17,8 @@ from codemode.contract.telemetry import (
 )
 from codemode.executor import Executor
 from codemode.runs.environment import Environment
-from codemode.runs.meter import MAX_NAMES, OTHERS, RunMeter, Tally
+from codemode.runs.ledger import OTHERS
+from codemode.runs.meter import MAX_NAMES, RunMeter, Tally
 from codemode.surface import prepare_run, render_tools
 from tests.harness.tool_samples import make
 
@@ -124,3 +125,11 @@ def test_sums_by_name_are_bounded_and_lose_no_count() -> None:
         tally.add("tools", f"client:app:own_{number}")
     tally.add("tools", "client:app:own_0")
     assert (len(tally.tools), tally.tools[OTHERS], tally.tools["client:app:own_0"]) == (MAX_NAMES + 1, 50, 2)
+
+
+def test_what_stands_for_many_tools_is_not_taken_for_one() -> None:
+    meter = RunMeter(Tally())
+    for number in range(MAX_NAMES + 1):
+        call(meter, str(number), f"client:app:own_{number}")
+    assert len(meter.called_tools) == MAX_NAMES
+    assert OTHERS not in meter.called_tools

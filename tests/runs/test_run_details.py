@@ -182,3 +182,11 @@ def test_a_blocking_engine_looks_too_and_gives_the_json_of_the_docs() -> None:
         "agent", "approvals", "bytes", "calls", "expiresAtMs", "pendingToolCalls", "place", "reason", "runId",
         "session", "startedAtMs", "status", "suspendedAtMs",
     ]  # fmt: skip
+
+
+async def test_the_counts_of_a_run_have_every_call_also_those_that_a_long_ledger_does_not_list() -> None:
+    program = "for (let n = 0; n < 1600; n += 1) await tools.echo({}); return await tools.pay({ amount: 5 })"
+    async with engine() as made:
+        result = waiting(await made.exec(program))
+        assert len(result.telemetry.calls) == 1500
+        assert told(await made.run_info(result.run_id), "calls") == [{"ok": 1600, "pending": 1}]
