@@ -73,6 +73,9 @@ class McpBridge:
                 "state": link.state.value,
                 "reason": link.problem,
                 "tools": len(link.tools),
+                "dropped": link.counts.dropped,
+                "refused": link.counts.refused,
+                "disconnected": link.counts.disconnected,
             }
             for link in self._links
         ]

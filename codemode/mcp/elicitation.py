@@ -20,11 +20,12 @@ from codemode.tools import CallContext
 
 if TYPE_CHECKING:  # the first connection loads it
     from mcp import Client, types
-    from mcp.client.session import ClientRequestContext, IncomingMessage, MessageHandlerFnT
+    from mcp.client.session import ClientRequestContext
 
 _log = logging.getLogger("codemode.mcp")
 
 _MAX_QUESTION = 300
+_MAX_QUESTIONS = 20  # of one call; the others are declined
 
 
 class Asking:
@@ -60,15 +61,6 @@ class Asking:
             return types.ElicitResult(action="decline")
         return await self._running[0].elicit(params)
 
-    def message_handler(self, on_change: Callable[[], None]) -> MessageHandlerFnT:
-        async def handle(message: IncomingMessage) -> None:
-            from mcp import types
-
-            if isinstance(message, types.ToolListChangedNotification):
-                on_change()
-
-        return handle
-
     @asynccontextmanager
     async def listening(self, client: Client, on_change: Callable[[], None]) -> AsyncGenerator[None]:
         """Subscribes to changes of the tool list, as protocol versions since 2026 require."""
@@ -87,6 +79,7 @@ class CallAsking:
     server: str
     ask: Ask
     context: CallContext
+    asked: int = 0
 
     async def respond(self, request: Any) -> Any:
         """Answers an input request. Raises McpError for one that needs a model or a file tree."""
@@ -99,6 +92,9 @@ class CallAsking:
     async def elicit(self, params: types.ElicitRequestParams) -> types.ElicitResult:
         from mcp import types
 
+        self.asked += 1
+        if self.asked > _MAX_QUESTIONS:  # a person must not be asked for ever
+            return types.ElicitResult(action="decline")
         schema: dict[str, Any] | None = None
         details: dict[str, Any] = {"message": params.message}
         if isinstance(params, types.ElicitRequestURLParams):

@@ -10,14 +10,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager
 from enum import Enum
 from typing import TYPE_CHECKING, Any, cast
 
 from codemode.executor.approvals import Ask
 from codemode.executor.failures import clean_message
+from codemode.gate.lane import lane
+from codemode.mcp.budget import Counts, Overspent
 from codemode.mcp.elicitation import Asking
+from codemode.mcp.intake import Intake
 from codemode.mcp.listing import Listing
 from codemode.mcp.requests import ConnectionLost, Unreachable, list_tools, send
 from codemode.mcp.results import McpError
@@ -35,6 +38,8 @@ _log = logging.getLogger("codemode.mcp")
 _FIRST_PAUSE_SECONDS = 0.5
 _MAX_PAUSE_SECONDS = 30.0
 _STEADY_SECONDS = 30.0
+_FIRST_LIST_PAUSE_SECONDS = 0.25  # between two readings of a list that changes
+_MAX_LIST_PAUSES = 8  # the longest is a minute
 
 
 class LinkState(Enum):
@@ -53,6 +58,7 @@ class Link:
         self.state = LinkState.IDLE
         self.problem = ""
         self.tools: tuple[Tool, ...] = ()
+        self.counts = Counts()
         self._listing = Listing(server, self._send)
         self._on_change = on_change
         self._asking = Asking(server.name, ask)
@@ -65,6 +71,7 @@ class Link:
         self._news = asyncio.Event()  # the connection is lost, or the tools have changed
         self._is_stale = False
         self._is_lost = False
+        self._is_offender = False  # the connection was ended because the server sent too much
 
     def __repr__(self) -> str:
         return f"<Link {self.server.name} {self.state.value}>"
@@ -96,7 +103,7 @@ class Link:
         """Asks the server for its tools, connecting first if needed; `problem` then tells the outcome."""
         try:
             async with asyncio.timeout(patience_seconds):
-                await list_tools(await self._connected())
+                await list_tools(await self._connected(), self.server.name)
                 self.problem = ""
         except TimeoutError:
             self.problem = f"it did not answer within {patience_seconds:g} s"
@@ -112,7 +119,7 @@ class Link:
             client = await self._connected()
             with self._asking.during(context) as asking:
                 try:
-                    return await send(client, method, params, context, asking)
+                    return await send(client, self.server.name, method, params, context, asking)
                 except ConnectionLost as error:
                     self._note_loss(str(error))
                     raise ConnectionLost(self._told("was lost")) from None
@@ -141,11 +148,11 @@ class Link:
         failures = 0
         with anyio.CancelScope() as self._scope:
             while True:
-                self._is_lost, self._is_stale = False, False
+                self._is_lost, self._is_stale, self._is_offender = False, False, False
                 self.state = LinkState.CONNECTING
                 began = loop.time()
                 was_connected = await self._live_once()
-                if was_connected and loop.time() - began > _STEADY_SECONDS:
+                if was_connected and loop.time() - began > _STEADY_SECONDS and not self._is_offender:
                     failures = 0
                 pause = min(_MAX_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**failures)
                 failures += 1
@@ -168,10 +175,11 @@ class Link:
             limit = anyio.current_time() + self.server.connect_timeout_ms / 1000
             with anyio.CancelScope(deadline=limit) as attempt:
                 async with self._open() as client:
-                    tools = await list_tools(client)
+                    tools = await list_tools(client, self.server.name)
                     attempt.deadline = math.inf
                     was_connected = True
-                    self._begin(client, tools)
+                    await self._take(tools)
+                    self._begin(client)
                     async with self._asking.listening(client, self._note_change):
                         await self._serve(client)
             if attempt.cancelled_caught:
@@ -182,6 +190,7 @@ class Link:
             _log.debug("the connection to %s ended", self.server.name, exc_info=error)
         finally:
             self._client = None
+            was_connected = was_connected and not self._is_offender  # then no call may hurry the next attempt
             self.state = LinkState.LOST if was_connected else LinkState.FAILED
             if was_connected:
                 self._attempted.clear()
@@ -189,29 +198,49 @@ class Link:
                 self._attempted.set()
         return was_connected
 
-    def _begin(self, client: Client, tools: list[dict[str, Any]]) -> None:
+    def _begin(self, client: Client) -> None:
         self._client, self.state, self.problem = client, LinkState.CONNECTED, ""
         self._wanted.clear()
-        self._take(tools)
         self._attempted.set()
 
     async def _serve(self, client: Client) -> None:
-        """Returns when the connection is lost. Runs that start after a new list use it."""
+        """Returns when the connection is lost. Runs that start after a new list use it.
+
+        However often the server says that its list has changed, it is read at most once in a pause, and the
+        pauses grow as long as it goes on.
+        """
         import anyio
 
+        loop = asyncio.get_running_loop()
+        pauses, again = 0, 0.0  # when it may be read again
         while not self._is_lost:
             await self._news.wait()
             self._news.clear()
-            if self._is_stale and not self._is_lost:
-                self._is_stale = False
-                try:
-                    with anyio.fail_after(self.server.connect_timeout_ms / 1000):
-                        self._take(await list_tools(client))
-                except (McpError, TimeoutError) as error:
-                    _log.warning("%s: its new tool list cannot be read: %s", self.server.name, error)
+            if not self._is_stale or self._is_lost:
+                continue
+            with anyio.move_on_after(max(0.0, again - loop.time())):
+                await self._lost()
+            if self._is_lost:
+                return
+            self._is_stale = False
+            try:
+                with anyio.fail_after(self.server.connect_timeout_ms / 1000):
+                    await self._take(await list_tools(client, self.server.name))
+            except (McpError, TimeoutError) as error:
+                _log.warning("%s: its new tool list cannot be read: %s", self.server.name, error)
+            pauses = 0 if loop.time() - again > _STEADY_SECONDS else min(pauses + 1, _MAX_LIST_PAUSES)
+            again = loop.time() + _FIRST_LIST_PAUSE_SECONDS * 2**pauses
 
-    def _take(self, tools: list[dict[str, Any]]) -> None:
-        found = self._listing.read(tools)
+    async def _lost(self) -> None:
+        while not self._is_lost:
+            await self._news.wait()
+            self._news.clear()
+
+    async def _take(self, tools: list[dict[str, Any]]) -> None:
+        steps = self._listing.steps(tools)
+        found: tuple[Tool, ...] | None = None
+        while found is None:
+            found = await lane().run(lambda: _next(steps), self.server.name)
         if found != self.tools:
             self.tools = found
             self._on_change()
@@ -220,10 +249,11 @@ class Link:
         self._is_stale = True
         self._news.set()
 
-    def _note_loss(self, problem: str) -> None:
+    def _note_loss(self, problem: str | Overspent) -> None:
         """From now on calls wait for the next connection and do not try this one."""
         if not self._is_lost:
-            self._is_lost, self.problem = True, problem
+            self._is_lost, self.problem = True, str(problem)
+            self._is_offender = isinstance(problem, Overspent)
             self._attempted.clear()
             self._news.set()
 
@@ -235,19 +265,28 @@ class Link:
             self._transport(),
             cache=None,
             elicitation_callback=self._asking.on_elicitation,
-            message_handler=self._asking.message_handler(self._note_change),
         ) as client:
             yield client
 
     @asynccontextmanager
     async def _transport(self) -> AsyncGenerator[TransportStreams]:
         transport = self.server.transport
+        intake = Intake(self.server.name, self.counts, self._note_change)
         if isinstance(transport, Stdio):
-            async with open_stdio(self.server.name, transport, self._note_loss) as streams:
+            async with open_stdio(self.server.name, transport, intake, self._note_loss) as streams:
                 yield streams
         else:
-            async with open_http(self.server.name, transport, self._note_loss) as streams:
+            async with open_http(self.server.name, transport, intake, self._note_loss) as streams:
                 yield streams
+
+
+def _next(steps: Generator[None, None, tuple[Tool, ...]]) -> tuple[Tool, ...] | None:
+    """One step; the tools after the last one."""
+    try:
+        next(steps)
+    except StopIteration as end:
+        return end.value
+    return None
 
 
 def _reason(error: BaseException) -> str:

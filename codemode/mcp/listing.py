@@ -7,7 +7,7 @@ stay. A definition that has not changed keeps its Tool, and with it what was com
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Generator, Iterable
 from typing import Any, cast
 
 import msgspec
@@ -23,6 +23,7 @@ _log = logging.getLogger("codemode.mcp")
 _MAX_DESCRIPTION = 8_000
 _MAX_SCHEMA_BYTES = 256 << 10
 _MAX_SCHEMA_DEPTH = 100
+_STEP = 50  # tools that are read without a pause
 _OPEN: Schema = {"type": "object"}
 
 # Sends one MCP request and returns the result as JSON.
@@ -56,8 +57,19 @@ class Listing:
 
     def read(self, listed: Iterable[dict[str, Any]]) -> tuple[Tool, ...]:
         """`listed`: the `tools` of a list result, as JSON."""
+        steps = self.steps(listed)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                return end.value
+
+    def steps(self, listed: Iterable[dict[str, Any]]) -> Generator[None, None, tuple[Tool, ...]]:
+        """The same in small steps, between which others may work."""
         known: dict[str, tuple[bytes, Tool]] = {}
-        for definition in listed:
+        for at, definition in enumerate(listed):
+            if at % _STEP == _STEP - 1:
+                yield
             name = definition.get("name")
             if not isinstance(name, str) or not self._server.offers(name):
                 continue
@@ -73,6 +85,8 @@ class Listing:
 
     def _tool(self, name: str, definition: dict[str, Any]) -> tuple[bytes, Tool]:
         said = msgspec.json.encode(definition)
+        if exceeds_depth(said, _MAX_SCHEMA_DEPTH):  # what is deeper becomes "anything"
+            definition = _pruned(definition, _MAX_SCHEMA_DEPTH)
         before = self._known.get(name)
         if before is not None and before[0] == said:
             return before
@@ -120,22 +134,6 @@ class Listing:
         return Tool(
             method, words, _METHOD_PARAMETERS[method], run, None, "mcp", self._server.name, hints=hints
         )
-
-
-def decode_message(line: bytes) -> Any:
-    """Decodes a JSON-RPC message. Raises ValueError or RecursionError.
-
-    The SDK refuses a whole tool list for one schema of more than 200 levels; here the deeper levels become
-    "anything", and the neighbours stay.
-    """
-    message: Any = msgspec.json.decode(line)
-    if b'"tools"' in line and isinstance(message, dict) and exceeds_depth(line, _MAX_SCHEMA_DEPTH):
-        fields = cast("dict[str, Any]", message)
-        result: Any = fields.get("result")
-        if isinstance(result, dict) and "tools" in result:
-            listed = cast("dict[str, Any]", result)
-            return fields | {"result": listed | {"tools": _pruned(listed["tools"], _MAX_SCHEMA_DEPTH)}}
-    return cast("object", message)
 
 
 def _pruned(value: Any, levels: int) -> Any:

@@ -10,17 +10,19 @@ import asyncio
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from codemode.mcp.answers import WRONG, answering
 from codemode.mcp.results import McpError
 from codemode.tools import CallContext
 
 if TYPE_CHECKING:  # the first connection loads them
-    from mcp import Client, types
+    from mcp import Client
     from pydantic import BaseModel
 
     from codemode.mcp.elicitation import CallAsking
 
 _MAX_PAGES = 200
 _MAX_TOOLS = 20_000
+_MAX_LIST_BYTES = 32 << 20
 _MAX_ROUNDS = 10
 _ROUND_PAUSE_SECONDS = 0.1
 
@@ -39,57 +41,52 @@ class Unreachable(McpError):
         super().__init__(message, retryable=True)
 
 
-async def list_tools(client: Client) -> list[dict[str, Any]]:
+async def list_tools(client: Client, server: str) -> list[dict[str, Any]]:
     """All pages, up to the bounds above. Raises McpError."""
     found: list[dict[str, Any]] = []
     cursor: str | None = None
+    size = 0
     if client.server_capabilities.tools is None:
         return found
     for _ in range(_MAX_PAGES):
-        with _in_our_words():
-            page = await client.list_tools(cursor=cursor)
-        found += [_definition(tool) for tool in page.tools]
+        with answering(server) as answer:
+            with _in_our_words():
+                page = await client.list_tools(cursor=cursor)
+            size += answer.size
+            if size > _MAX_LIST_BYTES:
+                raise McpError(f"its tool list has more than {_MAX_LIST_BYTES} bytes")
+            listed = (await answer.decoded("tools/list"))["tools"]
+        left_out = answer.headed - {tool.name for tool in page.tools}
+        found += [tool for tool in listed if tool.get("name") not in left_out] if left_out else listed
         cursor = page.next_cursor
         if cursor is None or len(found) >= _MAX_TOOLS:
             break
     return found[:_MAX_TOOLS]
 
 
-def _definition(tool: types.Tool) -> dict[str, Any]:
-    """By hand: pydantic cannot dump a schema of 200 levels, and the whole list would be lost."""
-    annotations = None if tool.annotations is None else tool.annotations.model_dump(by_alias=True)
-    return {
-        "name": tool.name,
-        "title": tool.title,
-        "description": tool.description,
-        "inputSchema": tool.input_schema,
-        "outputSchema": tool.output_schema,
-        "annotations": annotations,
-    }
-
-
 async def send(
-    client: Client, method: str, params: dict[str, Any], context: CallContext, asking: CallAsking
+    client: Client, server: str, method: str, params: dict[str, Any], context: CallContext, asking: CallAsking
 ) -> dict[str, Any]:
     """The result in MCP's own form. Raises McpError."""
-    with _in_our_words():
-        match method:
-            case "tools/call":
-                return await _call_tool(client, params, context, asking)
-            case "resources/list":
-                result = await client.list_resources(cursor=params.get("cursor"))
-            case "resources/read":
-                result = await client.read_resource(params["uri"])
-            case "prompts/list":
-                result = await client.list_prompts(cursor=params.get("cursor"))
-            case _:
-                result = await client.get_prompt(params["name"], params.get("arguments"))
-        return result.model_dump(by_alias=True, mode="json", exclude_none=True)
+    with answering(server) as answer:
+        with _in_our_words():
+            match method:
+                case "tools/call":
+                    await _call_tool(client, params, context, asking)
+                case "resources/list":
+                    await client.list_resources(cursor=params.get("cursor"))
+                case "resources/read":
+                    await client.read_resource(params["uri"])
+                case "prompts/list":
+                    await client.list_prompts(cursor=params.get("cursor"))
+                case _:
+                    await client.get_prompt(params["name"], params.get("arguments"))
+        return await answer.decoded(method)
 
 
 async def _call_tool(
     client: Client, params: dict[str, Any], context: CallContext, asking: CallAsking
-) -> dict[str, Any]:
+) -> None:
     """Calls in rounds: since 2026 a server's answer may ask for input, and the call is sent again with it."""
     from mcp import types
 
@@ -105,12 +102,12 @@ async def _call_tool(
             input_responses=responses,
             request_state=state,
         )
-        answer = await client.session.send_request(
+        given = await client.session.send_request(
             types.CallToolRequest(params=asked), _answer_type(), progress_callback=on_progress
         )
-        result = answer.model_extra or {}
+        result = given.model_extra or {}
         if result.get("resultType") != "input_required":
-            return result
+            return
         needed = types.InputRequiredResult.model_validate(result, by_name=False)
         state = needed.request_state
         requests = needed.input_requests or {}
@@ -147,7 +144,7 @@ class _in_our_words:
             case MCPError():
                 raise McpError(str(error) or "the server refused the request", {"code": error.code}) from None
             case ValidationError():
-                raise McpError("the server's answer is not what MCP says it is") from None
+                raise McpError(WRONG) from None
             case anyio.ClosedResourceError() | anyio.BrokenResourceError() | OSError():
                 raise ConnectionLost("the connection was closed") from None
             case _:

@@ -11,12 +11,22 @@ import contextlib
 import logging
 import os
 import signal
+import time
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from codemode.mcp.listing import decode_message
+from codemode.gate.pace import Pace
+from codemode.mcp.budget import Overspent
+from codemode.mcp.http_intake import (
+    MAX_MESSAGE_BYTES,
+    admitted_answer,
+    admitted_events,
+    asked_by,
+    passing,
+)
+from codemode.mcp.intake import Intake
 from codemode.mcp.servers import Http, Stdio
 from codemode.trajectory.debug_variables import SSE
 from codemode.trajectory.sse_log import watched
@@ -24,21 +34,27 @@ from codemode.trajectory.sse_log import watched
 if TYPE_CHECKING:  # the SDK takes half a second to load; engines without MCP never load it
     import httpx2
     from mcp.client._transport import TransportStreams
+    from mcp.shared._stream_protocols import WriteStream
     from mcp.shared.message import SessionMessage
 
 _log = logging.getLogger("codemode.mcp")
 
-MAX_MESSAGE_BYTES = 16 << 20
+_CHUNK_BYTES = 64 << 10
 _GRACE_SECONDS = 2.0
 _LOOK_SECONDS = 0.005
 _INHERITED = ("HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER")
 _HTTP_SECONDS = 30.0
 
-OnEnd = Callable[[str], None]
+_READ_SECONDS = 0.00002  # what reading one line costs, about
+_SDK_SECONDS = 0.0002  # and what the SDK spends on one message
+
+OnEnd = Callable[[str | Overspent], None]
 
 
 @asynccontextmanager
-async def open_stdio(name: str, stdio: Stdio, on_end: OnEnd) -> AsyncGenerator[TransportStreams]:
+async def open_stdio(
+    name: str, stdio: Stdio, intake: Intake, on_end: OnEnd
+) -> AsyncGenerator[TransportStreams]:
     """Starts the server; calls `on_end` with the reason when its output ends. Raises OSError."""
     import anyio
 
@@ -53,10 +69,10 @@ async def open_stdio(name: str, stdio: Stdio, on_end: OnEnd) -> AsyncGenerator[T
         start_new_session=True,
         limit=MAX_MESSAGE_BYTES,
     )
-    output = Output(name, process, on_end)
+    output = Output(process, intake, on_end)
     drain = asyncio.create_task(_drain(name, process), name=f"codemode mcp {name} err")
     try:
-        yield output, Input(process)
+        yield output, Input(process, intake)
     finally:
         output.is_closed = True
         with anyio.CancelScope(shield=True):
@@ -104,11 +120,12 @@ class Readable(Stream):
 class Output(Readable):
     """The server's messages. The task that iterates reads them: no other task and no queue in between."""
 
-    def __init__(self, name: str, process: asyncio.subprocess.Process, on_end: OnEnd) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, intake: Intake, on_end: OnEnd) -> None:
         self.is_closed = False  # closed by us: then its end is not reported
-        self._name = name
         self._process = process
+        self._intake = intake
         self._on_end = on_end
+        self._pace = Pace()
 
     async def receive(self) -> SessionMessage | Exception:
         """Raises anyio.EndOfStream."""
@@ -120,12 +137,20 @@ class Output(Readable):
             line = await self._line()
             if line is None:
                 raise anyio.EndOfStream
+            began = time.perf_counter()
             try:
-                message = jsonrpc_message_adapter.validate_python(decode_message(line), by_name=False)
-            except (ValueError, RecursionError):  # servers print other lines too, which do no harm
-                _log.debug("%s wrote a line that is no message: %.200r", self._name, line)
-                continue
-            return SessionMessage(message)
+                told = self._intake.admit(line)
+                message = None if told is None else jsonrpc_message_adapter.validate_json(told, by_name=False)
+            except Overspent as offence:
+                self._on_end(offence)
+                raise anyio.EndOfStream from None
+            except (ValueError, RecursionError):
+                message = None
+            del line  # it may be large, and the pause long
+            spent = time.perf_counter() - began + _READ_SECONDS
+            await self._pace.after(spent if message is None else spent + _SDK_SECONDS)
+            if message is not None:
+                return SessionMessage(message)
 
     async def _line(self) -> bytes | None:
         assert self._process.stdout is not None
@@ -149,11 +174,13 @@ class Output(Readable):
 class Input(Stream):
     """Messages to the server. The task that sends writes them itself."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, intake: Intake) -> None:
         self._process = process
+        self._intake = intake
 
     async def send(self, item: SessionMessage, /) -> None:
         """Reports no failure: if the server stopped reading, its output ends or the call times out."""
+        self._intake.note_sent(item)
         assert self._process.stdin is not None
         text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
         self._process.stdin.write(text.encode() + b"\n")
@@ -162,8 +189,11 @@ class Input(Stream):
 
 async def _drain(name: str, process: asyncio.subprocess.Process) -> None:
     assert process.stderr is not None
-    while chunk := await process.stderr.read(4096):
-        _log.debug("%s: %.1000s", name, chunk.decode(errors="replace").rstrip())
+    pace = Pace()
+    while chunk := await process.stderr.read(_CHUNK_BYTES):
+        if _log.isEnabledFor(logging.DEBUG):
+            _log.debug("%s: %.1000s", name, chunk[:4000].decode(errors="replace").rstrip())
+        await pace.after(_READ_SECONDS)
 
 
 async def _stop(process: asyncio.subprocess.Process) -> None:
@@ -196,54 +226,53 @@ def _signal_group(process: asyncio.subprocess.Process, number: signal.Signals) -
 
 
 @asynccontextmanager
-async def open_http(name: str, http: Http, on_end: OnEnd) -> AsyncGenerator[TransportStreams]:
+async def open_http(name: str, http: Http, intake: Intake, on_end: OnEnd) -> AsyncGenerator[TransportStreams]:
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
     async def look(response: httpx2.Response) -> None:
         if response.status_code == 404 and "mcp-session-id" in response.request.headers:
             on_end("it does not know this session any more")
-        # The SDK limits event streams, per event, but not a plain answer.
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
+            raise httpx2.DecodingError("the answer is compressed, which nobody asked for")
+        asked = asked_by(response.request)
         is_stream = response.headers.get("content-type", "").lower().startswith("text/event-stream")
+        admitted = admitted_events if is_stream else admitted_answer
+
+        async def through(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+            if is_stream and SSE.read() is not None:
+                chunks = watched(chunks, f"MCP server {name}")
+            try:
+                async for chunk in admitted(chunks, intake, asked):
+                    yield chunk
+            except Overspent as offence:
+                on_end(offence)
+                raise httpx2.StreamError(str(offence)) from None
+
         assert isinstance(response.stream, httpx2.AsyncByteStream)
-        if not is_stream:
-            response.stream = _passing(response.stream, _bounded)
-        elif SSE.read() is not None:
-            response.stream = _passing(response.stream, lambda chunks: watched(chunks, f"MCP server {name}"))
+        response.stream = passing(response.stream, through)
 
     # no limit on reading: a call has its own time-out, and a stream of notifications may be idle
     timeout = httpx2.Timeout(_HTTP_SECONDS, read=None)
+    # a small compressed answer may be a large one: a bound on its bytes would say nothing
+    headers = {**http.headers, "accept-encoding": "identity"}
     async with (
-        httpx2.AsyncClient(
-            headers=dict(http.headers), timeout=timeout, event_hooks={"response": [look]}
-        ) as client,
+        httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks={"response": [look]}) as client,
         streamable_http_client(http.url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES) as streams,
     ):
-        yield streams
+        yield streams[0], Noting(streams[1], intake)
 
 
-def _passing(
-    stream: httpx2.AsyncByteStream, through: Callable[[AsyncIterable[bytes]], AsyncIterator[bytes]]
-) -> httpx2.AsyncByteStream:
-    """The stream as it is read through a function of its chunks."""
-    import httpx2
+class Noting(Stream):
+    """The SDK's stream to the server; the intake hears of each message first."""
 
-    class Passing(httpx2.AsyncByteStream):
-        def __aiter__(self) -> AsyncIterator[bytes]:
-            return through(stream)
+    def __init__(self, inner: WriteStream[SessionMessage], intake: Intake) -> None:
+        self._inner = inner
+        self._intake = intake
 
-        async def aclose(self) -> None:
-            await stream.aclose()
+    async def send(self, item: SessionMessage, /) -> None:
+        self._intake.note_sent(item)
+        await self._inner.send(item)
 
-    return Passing()
-
-
-async def _bounded(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-    import httpx2
-
-    size = 0
-    async for chunk in chunks:
-        size += len(chunk)
-        if size > MAX_MESSAGE_BYTES:
-            raise httpx2.StreamError(f"the answer has more than {MAX_MESSAGE_BYTES} bytes")
-        yield chunk
+    async def aclose(self) -> None:
+        await self._inner.aclose()

@@ -59,22 +59,30 @@ def most_parts(json: Text) -> int:
 def measure(json: Text) -> Measure:
     """Its parts exactly, unless they are few anyway."""
     data = _bytes(json)
-    parts, is_deep = 1 + len(data.translate(None, _NOT_SIGNS)), False
-    if parts > _ROUGH or (parts > MAX_DEPTH and _containers(data) > MAX_DEPTH):
-        outside = _outside(data)
-        if outside is not None:
-            parts = _count(outside)
-            is_deep = _is_deeper(outside.translate(None, _NOT_LEVELS), MAX_DEPTH)
-        elif _containers(data) > MAX_DEPTH:
-            parts = max(parts, MAX_PARTS + 1)  # how deep it is cannot be said either
+    parts, is_deep = _parts_and_depth(data)
     # one wide character makes all of its text wide; who is refused need not be weighed
     wide = 1 if parts > MAX_PARTS or (data.isascii() and b"\\u" not in data) else 4
     return Measure(parts, len(data) * wide + parts * PART_BYTES, is_deep)
 
 
-def refusal_of(json: Text) -> str | None:
+def refusal_of(json: Text, *, any_depth: bool = False) -> str | None:
     """Why the host must not decode it, as the end of a sentence; None if it may."""
-    return None if len(json) <= MAX_DEPTH else measure(json).refusal
+    if len(json) <= MAX_DEPTH:
+        return None
+    parts, is_deep = _parts_and_depth(_bytes(json))
+    return Measure(parts, 0, is_deep and not any_depth).refusal
+
+
+def _parts_and_depth(data: bytes | bytearray) -> tuple[int, bool]:
+    parts = 1 + len(data.translate(None, _NOT_SIGNS))
+    if parts <= _ROUGH and (parts <= MAX_DEPTH or _containers(data) <= MAX_DEPTH):
+        return parts, False
+    outside = _outside(data)
+    if outside is None:  # how deep it is cannot be said either
+        return (parts if _containers(data) <= MAX_DEPTH else max(parts, MAX_PARTS + 1)), False
+    parts = _count(outside)
+    # who is refused for its parts need not be asked how deep it is: that takes 40 ms for each MB of brackets
+    return parts, parts <= MAX_PARTS and _is_deeper(outside.translate(None, _NOT_LEVELS), MAX_DEPTH)
 
 
 def refusal_of_passing(json: Text) -> str | None:
@@ -101,7 +109,11 @@ def _containers(data: bytes | bytearray) -> int:
 
 
 def _count(outside: bytes) -> int:
-    """Every key has a colon; every container has one value more than commas, unless it is empty."""
+    """Every key has a colon; every container has one value more than commas, unless it is empty. Of more than
+    are allowed it says only that."""
+    containers = _containers(outside)
+    if containers > MAX_PARTS:
+        return containers
     empty = outside.count(b"[]") + outside.count(b"{}")
     return 1 + len(outside.translate(None, _NOT_SIGNS)) - empty
 

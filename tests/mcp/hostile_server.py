@@ -1,11 +1,13 @@
 """An MCP server that misbehaves on request, in plain JSON-RPC over stdio: `hostile_server.py MODE [FILE]`.
 
 What it lists depends on the mode, what a call does on the tool's name. FILE counts how often it was started.
+`hostile_server.py flood KIND FILE` sends what nobody asked for, without end, as soon as FILE is there.
 """
 
 import json
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -81,6 +83,13 @@ def tools() -> list[dict[str, Any]]:
                 "lie",
                 "odd",
                 "noise",
+                "blocks",
+                "many_blocks",
+                "deep",
+                "lists",
+                "numbers",
+                "late_id",
+                "middle_id",
             ]
             declared = {"type": "object", "properties": {"n": {"type": "number"}}, "required": ["n"]}
             return [
@@ -120,6 +129,21 @@ def call(request: dict[str, Any]) -> None:
             send(
                 {"jsonrpc": "2.0", "id": request["id"], "error": {"code": -32602, "message": "odd arguments"}}
             )
+        case "blocks":
+            answer(request, {"content": [{"type": "text", "text": "x"}] * 49_000})
+        case "many_blocks":
+            answer(request, {"content": [{"type": "text", "text": "x"}] * 200_000})
+        case "deep":
+            write(b'{"jsonrpc":"2.0","id":%d,"result":{"content":' % request["id"] + nested(100_000) + b"}}")
+        case "lists":
+            write(b'{"jsonrpc":"2.0","id":%d,"result":{"content":[%b]}}' % (request["id"], LISTS))
+        case "numbers":
+            answer(request, {"content": [], "structuredContent": {"n": [7] * 5_000_000}})
+        case "late_id":
+            write(b'{"result":{"content":' + nested(100_000) + b'},"jsonrpc":"2.0","id":%d}' % request["id"])
+        case "middle_id":
+            end = b',"more":' + nested(10) + b"}"
+            write(b'{"result":{"content":' + nested(100_000) + b'},"id":%d' % request["id"] + end)
         case "noise":
             sys.stdout.write("starting up...\n{]\n\x00\xff\n[]\n{}\n")
             answer(request, text)
@@ -131,13 +155,65 @@ def answer(request: dict[str, Any], result: dict[str, Any]) -> None:
     send({"jsonrpc": "2.0", "id": request["id"], "result": result})
 
 
+def nested(levels: int) -> bytes:
+    return b"[" * levels + b"]" * levels
+
+
 def send(message: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(message) + "\n")
-    sys.stdout.flush()
+    write(json.dumps(message).encode())
+
+
+TURN = threading.Lock()
+
+
+def write(line: bytes) -> None:
+    with TURN:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(line + b"\n")
+        sys.stdout.buffer.flush()
+
+
+def notification(method: str, params: bytes = b"{}") -> bytes:
+    return b'{"jsonrpc":"2.0","method":"%b","params":%b}' % (method.encode(), params)
+
+
+def question(number: int) -> bytes:
+    asked = b'{"message":"sure?","requestedSchema":{"type":"object","properties":{}}}'
+    return b'{"jsonrpc":"2.0","id":"q%d","method":"elicitation/create","params":%b}' % (number, asked)
+
+
+LISTS, NUMBERS = b",".join([b"[]"] * 4_000_000), b",".join([b"7"] * 4_000_000)
+FLOODS = {
+    "lists": lambda _: notification("notifications/message", b'{"data":[%b]}' % LISTS),
+    "progress of lists": lambda _: notification("notifications/progress", b'{"progress":[%b]}' % LISTS),
+    "logs": lambda _: notification("notifications/message", b'{"level":"info","data":"x"}'),
+    "progress": lambda _: notification("notifications/progress", b'{"progressToken":1,"progress":1}'),
+    "changed": lambda _: notification("notifications/tools/list_changed"),
+    "pings": lambda at: b'{"jsonrpc":"2.0","id":"p%d","method":"ping"}' % at,
+    "questions": question,
+    "answers": lambda at: b'{"jsonrpc":"2.0","id":%d,"result":{}}' % (at + 1_000_000),
+    "large answers": lambda _: b'{"jsonrpc":"2.0","id":"x","result":{"a":[%b]}}' % NUMBERS,
+    "empty lines": lambda _: b"\n" * 10_000,
+    "rubbish": lambda _: b"{]" * 10,
+}  # fmt: skip
+
+
+def flood(kind: str, trigger: Path) -> None:
+    while not trigger.exists():
+        time.sleep(0.01)
+    made = [FLOODS[kind](at) for at in range(1 if "lists" in kind or "large" in kind else 1_000)]
+    try:
+        while True:
+            for line in made:
+                write(line)
+    except OSError:
+        os._exit(0)
 
 
 def main() -> None:
-    if len(sys.argv) > 2:
+    if MODE == "flood":
+        threading.Thread(target=flood, args=(sys.argv[2], Path(sys.argv[3])), daemon=True).start()
+    elif len(sys.argv) > 2:
         with Path(sys.argv[2]).open("a") as starts:
             starts.write("x")
     if MODE == "exit":
@@ -169,4 +245,5 @@ def main() -> None:
                 pass
 
 
-main()
+if __name__ == "__main__":
+    main()

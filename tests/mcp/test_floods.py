@@ -1,0 +1,83 @@
+"""MCP servers that attack the host's loop and memory: no turn is long, memory has a bound, what is too much
+fails its call alone, a server that does not stop is disconnected, and its neighbours' answers are right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.harness.engine import engine, value_of
+from tests.harness.loop_meter import LoopMeter, measured
+from tests.harness.loops import until
+from tests.harness.mcp_servers import hostile, servers
+from tests.mcp.hostile_server import FLOODS
+
+pytestmark = pytest.mark.usefixtures("leaves_nothing")
+
+# Units of tests/harness/loop_meter.py: one is the largest value decoded once.
+MOST = 5.0
+MOST_BYTES = 200 << 20
+GOOD = "return (await MCP.good.ok()).content[0].text"
+
+
+@pytest.mark.guarantee("no-mcp-server-holds-up-the-loop")
+@pytest.mark.parametrize("kind", FLOODS)
+def test_a_server_that_floods_is_disconnected_and_its_neighbours_answer_meanwhile(
+    kind: str, tmp_path: Path
+) -> None:
+    trigger = tmp_path / "now"
+
+    async def scenario(meter: LoopMeter) -> tuple[list[Any], dict[str, Any]]:
+        bad = hostile("flood", kind, str(trigger))
+        async with engine((), mcp=servers(bad=bad, good=hostile("calls"))) as made:
+            value_of(await made.exec(f"await MCP.bad.ok(); {GOOD}"))
+            meter.begin()
+            trigger.touch()
+            found: list[Any] = []
+            while not (told := made.health()["mcp"][0])["disconnected"]:
+                found.append(value_of(await made.exec(GOOD)))
+            trigger.unlink()
+            program = "return await MCP.bad.ok().then((v) => v.content[0].text, (e) => e.message)"
+            await until(lambda: made.health()["mcp"][0]["state"] == "failed")
+            refused = value_of(await made.exec(program))
+            assert refused.startswith("the MCP server bad cannot be reached: it sent more than anybody asked")
+            await until(lambda: made.health()["mcp"][0]["state"] == "connected")
+            assert value_of(await made.exec(program)) == "ok"
+        return found, told
+
+    (found, told), worst, grown = measured(scenario)
+    assert set(found) <= {"ok"}
+    assert told["dropped"] > 0 or told["refused"] > 0
+    assert worst < MOST
+    assert grown < MOST_BYTES
+
+
+PARTS = "the server's answer is made of more than 250,000 parts: lists, objects, keys, strings and numbers"
+DEEP = "nested more than 256 levels deep"
+ANSWERS = {
+    "blocks": 49_000,
+    "manyBlocks": PARTS,
+    "lists": PARTS,
+    "numbers": PARTS,
+    "deep": f"the server's answer is {DEEP}",
+    "lateId": f"the server's answer is {DEEP}",
+    "middleId": f"the MCP server bad was lost: it sent a message that belongs to no call and is {DEEP}",
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_an_answer_that_is_too_much_fails_its_call_at_once_and_nothing_else(name: str) -> None:
+    program = f"return await MCP.bad.{name}().then((v) => v.content.length, (e) => e.message)"
+
+    async def scenario(meter: LoopMeter) -> tuple[Any, Any]:
+        async with engine((), mcp=servers(bad=hostile("calls"), good=hostile("calls"))) as made:
+            value_of(await made.exec(f"await MCP.bad.ok(); {GOOD}"))
+            meter.begin()
+            return value_of(await made.exec(program)), value_of(await made.exec(GOOD))
+
+    found, worst, grown = measured(scenario)
+    assert found == (ANSWERS[name], "ok")
+    assert worst < MOST
+    assert grown < MOST_BYTES
