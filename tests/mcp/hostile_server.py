@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -183,7 +184,7 @@ def question(number: int) -> bytes:
 
 
 LISTS, NUMBERS = b",".join([b"[]"] * 4_000_000), b",".join([b"7"] * 4_000_000)
-FLOODS = {
+FLOODS: dict[str, Callable[[int], bytes]] = {
     "lists": lambda _: notification("notifications/message", b'{"data":[%b]}' % LISTS),
     "progress of lists": lambda _: notification("notifications/progress", b'{"progress":[%b]}' % LISTS),
     "logs": lambda _: notification("notifications/message", b'{"level":"info","data":"x"}'),
