@@ -39,6 +39,7 @@ from codemode.runs.engine_report import stats_of
 from codemode.runs.event_hub import EventHub
 from codemode.runs.execs import AskedRun, Execs
 from codemode.runs.host_work import HostWork
+from codemode.runs.in_flight import pending_bytes
 from codemode.runs.kept_results import KeptResults
 from codemode.runs.known_runs import KnownRuns
 from codemode.runs.leg import Services
@@ -118,7 +119,8 @@ class Engine(RunControl, PluginControl):
         for plugin_id, own in (namespaces or {}).items():
             for namespace in own:
                 self.register_namespace(plugin_id, namespace)
-        work = HostWork(self.config, self._recorder, self._stored, questions)
+        pending = pending_bytes(self.settings)
+        work = HostWork(self.config, self._recorder, self._stored, questions, pending=pending)
         self._services = Services(self.config, self._supervisor, self._stored, work, self._recorder)
         adopter = Adopter(self._services, self._admission)
         self._runs = KnownRuns(self._services, self._admission)

@@ -93,6 +93,16 @@ class EngineSettings(Struct, frozen=True, kw_only=True, rename="camel"):
         "suspended runs in the store", reached="`snapshot_limit_exceeded`")] = 10_000
     max_store_bytes: Annotated[int, Number(0, 1 << 50, "bytes"), Says(
         "all suspended runs together, as stored", reached="`snapshot_limit_exceeded`")] = _GIB
+    max_pending_bytes: Annotated[int, Number(_MIB, _GIB, "bytes"), Says(
+        "what the host keeps for the calls of one run: their arguments, as text and decoded, and results"
+        " that wait for a suspended program", reached="the call fails with `invalid_arguments`; a result is"
+        " replaced by an error that says that the tool has run")] = 64 * _MIB
+    max_pending_total_bytes: Annotated[int, Number(_MIB, 1 << 50, "bytes"), Says(
+        "the same for all runs together", reached="as for `maxPendingBytes`")] = 512 * _MIB
+    session_share_percent: Annotated[int, Number(1, 100, "%"), Says(
+        "of `maxPendingTotalBytes`, `maxWorkers`, `queueLimit` and `maxSuspendedRuns` that one session may"
+        " have; not for the session of callers who name none, and not of fewer than 8",
+        reached="as if the whole were used up, for that session")] = 75
 
     def to_dict(self) -> dict[str, Any]:
         return _plain(self)

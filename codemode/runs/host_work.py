@@ -16,7 +16,7 @@ from typing import Any, cast
 import msgspec
 from codemode_runtime import wire
 from codemode_runtime.frames import FrameRefused
-from codemode_runtime.parts import refusal_of, refusal_of_passing
+from codemode_runtime.parts import measure, refusal_of_passing, rough_weight
 from codemode_runtime.shapes import MAX_TIMERS, Settlement
 from codemode_snapshots import Recorded, SnapshotError
 
@@ -38,6 +38,8 @@ from codemode.executor import (
     Via,
 )
 from codemode.gate.lane import LARGE_BYTES, is_large, lane
+from codemode.gate.pending import Account, PendingBytes
+from codemode.runs.arguments import arguments_of, clipped, decoded, no_room, not_decoded
 from codemode.runs.in_flight import Work
 from codemode.runs.questions import Questions, is_question
 from codemode.runs.recorder import Recorder
@@ -48,7 +50,6 @@ from codemode.tools.threads import call_in_thread
 
 _log = logging.getLogger("codemode.nested")
 _encode = msgspec.json.encode
-_MAX_TARGET = 1_000  # characters of a name that a program calls
 _VIA: dict[str, Via] = {"mcp": "mcp", "namespace": "namespace"}
 _INTERRUPTED = CallFailed(
     "interrupted",
@@ -74,9 +75,11 @@ class HostWork:
         stored: StoredRuns,
         questions: Questions,
         *,
+        pending: PendingBytes,
         translate: Translate | None = None,
         may_wait: bool = True,
     ) -> None:
+        self.pending = pending
         self._config = config
         self._recorder = recorder
         self._stored = stored
@@ -100,10 +103,10 @@ class HostWork:
                     raise FrameRefused("the program has more calls under way than it may")
                 call = message if self._translate is None else self._translate(run, message)
                 work = Work(
-                    call.id, call.method, clock.wall_ms(), _clipped(call.target), args=bytes(call.args)
+                    call.id, call.method, clock.wall_ms(), clipped(call.target), args=bytes(call.args)
                 )
                 flight.add(work)
-                self._begin_call(run, work)
+                self._begin_call(run, work, self._keep(run, work, rough_weight(work.args)))
             case wire.Timer(id, ms):
                 if len(flight.timers) >= MAX_TIMERS:
                     raise FrameRefused("the program has more timers than it may")
@@ -169,9 +172,21 @@ class HostWork:
 
     # ---- calls ---------------------------------------------------------------------------------------------
 
-    def _begin_call(self, run: Run, work: Work) -> None:
+    def _keep(self, run: Run, work: Work, size: int) -> CallFailed | None:
+        """Counts what the call keeps in memory; the failure of a call for which there is no room."""
+        flight = run.in_flight
+        if flight.account is None:
+            flight.account = Account(self.pending, run.scope.session)
+        refusal = flight.account.take(work.id, size)
+        return None if refusal is None else no_room(refusal)
+
+    def _begin_call(self, run: Run, work: Work, refused: CallFailed | None) -> None:
         work.identify(_tool(run, work))
         self._recorder.call_started(run, work)
+        if refused is not None:
+            work.drop_arguments()
+            self._finish(run, work, refused)
+            return
         match work.method:
             case "search":
                 self._with_arguments(run, work, self._search)
@@ -197,11 +212,14 @@ class HostWork:
 
     async def _decode_large(self, run: Run, work: Work, then: Then) -> None:
         session = run.scope.session
-        refusal = await lane().run(partial(refusal_of, work.args), session)
-        if refusal is None:
-            arguments = await lane().run(partial(_decoded, work.args), session)
-        else:
-            arguments = _not_decoded(f"JSON {refusal}")
+        measured = await lane().run(partial(measure, work.args), session)
+        arguments: list[Any] | CallFailed | None = None
+        if measured.refusal is not None:
+            arguments = not_decoded(f"JSON {measured.refusal}")
+        elif work.id in run.in_flight.pending:
+            arguments = self._keep(run, work, len(work.args) + measured.weight)
+        if arguments is None:
+            arguments = await lane().run(partial(decoded, work.args), session)
         if work.id not in run.in_flight.pending:
             return  # the run has ended meanwhile
         if isinstance(arguments, CallFailed):
@@ -331,6 +349,10 @@ class HostWork:
         if refusal is not None:
             result = CallFailed("tool_error", "ToolError", f"the tool's result is {refusal}")
             data = result.json
+        elif run.is_suspended and (full := run.in_flight.keep_result(work.id, len(data))) is not None:
+            told = f"{work.name} has run, but its result could not be kept until the program went on: {full}"
+            result = CallFailed("tool_error", "ResultNotKept", told)
+            data = result.json
         settlement = Settlement(work.id, data, isinstance(result, CallFailed))
         self._close(run, work, result.status, settlement, result.meta)
 
@@ -366,27 +388,3 @@ def _tool(run: Run, work: Work) -> Tool | None:
 
 def _unknown(run: Run, work: Work) -> CallFailed:
     return run.environment.executor.unknown(work.target, _VIA.get(work.method, "tools"))
-
-
-def arguments_of(args: bytes) -> list[Any] | CallFailed:
-    """Decodes the guest's JSON array of arguments."""
-    refusal = refusal_of(args)
-    return _decoded(args) if refusal is None else _not_decoded(f"JSON {refusal}")
-
-
-def _decoded(args: bytes) -> list[Any] | CallFailed:
-    """The same for what was measured before."""
-    try:
-        found: object = msgspec.json.decode(args)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
-        return _not_decoded(f"not JSON: {error}")
-    return cast("list[Any]", found) if isinstance(found, list) else []
-
-
-def _not_decoded(why: str) -> CallFailed:
-    return CallFailed("invalid_arguments", "InvalidArguments", f"the input is {why}")
-
-
-def _clipped(target: str) -> str:
-    """A name that no tool has, for one that is longer than any."""
-    return target if len(target) <= _MAX_TARGET else target[:_MAX_TARGET] + "…"

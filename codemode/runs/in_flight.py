@@ -15,8 +15,11 @@ import msgspec
 from codemode_runtime.shapes import Settlement
 
 from codemode import clock
+from codemode.config import EngineSettings
 from codemode.contract.results import PendingApproval, PendingCall, WaitReason
+from codemode.contract.scope import UNSAID
 from codemode.executor import ApprovalRequest, Calling, join
+from codemode.gate.pending import Account, PendingBytes
 from codemode.tools import Tool
 
 WorkMethod = Literal["call", "search", "describe", "namespace", "mcp", "timer", "yield"]
@@ -51,6 +54,10 @@ class Work(msgspec.Struct, omit_defaults=True):
         else:
             self.tool, self.name, self.idempotent = tool.id, tool.name, tool.hints.idempotent
 
+    def drop_arguments(self) -> None:
+        """Nobody will take them."""
+        self.args = b""
+
     def ask(self, approval: ApprovalRequest) -> None:
         self.approval = approval
 
@@ -72,7 +79,7 @@ class Work(msgspec.Struct, omit_defaults=True):
 class InFlight:
     """All work of a run; one per run. `tasks` are searches and recordings, which are not calls."""
 
-    __slots__ = ("_waiter", "calls", "inherited", "pending", "settled", "tasks", "timers")
+    __slots__ = ("_waiter", "account", "calls", "inherited", "pending", "settled", "tasks", "timers")
 
     def __init__(self) -> None:
         self.pending: dict[int, Work] = {}
@@ -81,6 +88,7 @@ class InFlight:
         self.calls: list[Calling] = []  # under way; only a few at once
         self.tasks: dict[int, asyncio.Task[None]] = {}
         self.timers: dict[int, asyncio.TimerHandle] = {}
+        self.account: Account | None = None  # of the memory that all this takes
         self._waiter: asyncio.Future[None] | None = None
 
     # ---- what there is -------------------------------------------------------------------------------------
@@ -111,6 +119,7 @@ class InFlight:
     def clear(self, work_id: int) -> None:
         """The program cleared a timer."""
         self.pending.pop(work_id, None)
+        self._give(work_id)
         timer = self.timers.pop(work_id, None)
         if timer is not None:
             timer.cancel()
@@ -118,6 +127,8 @@ class InFlight:
     def take_pending(self) -> list[Work]:
         """Takes all pending work; what settles later finds nothing to settle."""
         pending, self.pending = self.pending, {}
+        for work_id in pending:
+            self._give(work_id)
         return list(pending.values())
 
     def load(self, pending: list[Work], settled: list[Settlement]) -> None:
@@ -133,6 +144,7 @@ class InFlight:
     def settle(self, settlement: Settlement) -> Work | None:
         """Queues it for the next delivery. None if the work was settled before, or the program cleared it."""
         work = self.pending.pop(settlement.id, None)
+        self._give(settlement.id)
         if work is not None:
             self.settled.append(settlement)
             self.wake()
@@ -145,7 +157,17 @@ class InFlight:
 
     def take_settled(self) -> list[Settlement]:
         ready, self.settled = self.settled, []
+        for settlement in ready:
+            self._give(-settlement.id)
         return ready
+
+    def keep_result(self, work_id: int, size: int) -> str | None:
+        """Counts a result that waits for the program; says why it cannot be kept."""
+        return None if self.account is None else self.account.take(-work_id, size)
+
+    def _give(self, key: int) -> None:
+        if self.account is not None:
+            self.account.give(key)
 
     # ---- waiting for it ------------------------------------------------------------------------------------
 
@@ -200,6 +222,8 @@ class InFlight:
         self.tasks.clear()
         self.calls.clear()
         self.pending.clear()
+        if self.account is not None:
+            self.account.close()
 
 
 def describe_work(works: Iterable[Work]) -> tuple[PendingCall, ...]:
@@ -222,3 +246,13 @@ def wait_reason(works: Iterable[Work]) -> WaitReason:
     if "approval" in methods:
         return "approval"
     return "yield" if "yield" in methods else "pending_tools"
+
+
+def pending_bytes(settings: EngineSettings) -> PendingBytes:
+    """The account of an engine with these settings."""
+    return PendingBytes(
+        settings.max_pending_bytes,
+        settings.max_pending_total_bytes,
+        settings.session_share_percent,
+        UNSAID.session,
+    )

@@ -17,8 +17,9 @@ from msgspec import Raw
 from codemode.config import CodeModeConfig, ToolSearchConfig
 from codemode.executor import CallFailed, Executor
 from codemode.namespaces import Namespace, NamespaceContext, NamespaceScopes, Registered, namespace_tool
+from codemode.runs.arguments import arguments_of
 from codemode.runs.environment import Environment
-from codemode.runs.host_work import HostWork, arguments_of
+from codemode.runs.host_work import HostWork
 from codemode.runs.leg import Services
 from codemode.runs.opening import LegPolicy
 from codemode.runs.questions import Questions
@@ -85,7 +86,15 @@ def bridge_work(
     recorder = services.recorder
     questions = Questions(lambda _: None, nobody_asked, None)
     translate = partial(_ordinary, tell)
-    return HostWork(config, recorder, services.stored, questions, translate=translate, may_wait=False)
+    return HostWork(
+        config,
+        recorder,
+        services.stored,
+        questions,
+        pending=services.work.pending,
+        translate=translate,
+        may_wait=False,
+    )
 
 
 def _ordinary(tell: Callable[[tuple[str, ...]], None], run: Run, message: wire.Call) -> wire.Call:

@@ -18,6 +18,7 @@ MAX_CONTAINERS = 250_000  # lists and objects of a value that the host only pass
 PART_BYTES = 100  # what a part takes in memory, at most: an empty list, or its share of a small object
 
 _ROUGH = 20_000  # parts that need no closer look
+_GLANCE, _FEW = 256 << 10, 2_000  # bytes and parts of what is decoded at once (codemode/gate/lane.py)
 _MAX_ESCAPES = 1_000_000  # in text with more, what is inside of strings is counted too
 
 Text = bytes | bytearray | memoryview
@@ -54,6 +55,13 @@ def most_parts(json: Text) -> int:
     """An upper bound of its parts, for any bytes: every value but the first follows a bracket, a comma or a
     colon, and every key has a colon."""
     return 1 + len(_bytes(json).translate(None, _NOT_SIGNS))
+
+
+def rough_weight(json: Text) -> int:
+    """Bytes of memory for the text and for its value, at a glance. Large text counts as text only: it is
+    measured before it is decoded."""
+    parts = most_parts(json) if len(json) <= _GLANCE else 0
+    return len(json) + (len(json) + parts * PART_BYTES if parts <= _FEW else 0)
 
 
 def measure(json: Text) -> Measure:
