@@ -49,10 +49,11 @@ class SqliteStore:
     """SnapshotStore in a file."""
 
     def __init__(self, path: str | os.PathLike[str], limits: StoreLimits | None = None) -> None:
-        self._path = Path(path).absolute()  # the process may go to another folder
+        self._path = Path(path)
+        self._place = self._path.absolute()  # the process may go to another folder
         self._limits = limits or StoreLimits()
         self._connection = open_database(self._path)
-        self._file = identity_of(self._path)
+        self._file = identity_of(self._place)
 
     def save(self, snapshot: Snapshot, owner: Owner, *, claim: Claim | None = None) -> None:
         with self._writing():
@@ -298,7 +299,7 @@ class SqliteStore:
     @contextlib.contextmanager
     def _using(self) -> Generator[None]:
         """SQLite goes on in a file that was deleted, as if nothing were lost; looking costs a microsecond."""
-        if identity_of(self._path) != self._file:
+        if identity_of(self._place) != self._file:
             raise StoreUnavailable(
                 f"{self._path} was deleted or replaced while it was open: put it back, or start again"
             )
