@@ -36,7 +36,11 @@ class ChildProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._is_unwanted = False
         self._thread = threading.Thread(target=self._keep, name="codemode-keeper", daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:  # the system has no room for a thread
+            os.close(descriptor)
+            self._loop.call_soon(on_end, End(None, f"no thread for it: {error}"))
 
     @property
     def pid(self) -> int | None:

@@ -222,7 +222,7 @@ class Pool:
         del self._homes[worker.token]
         if self._is_closed:
             return
-        if status != 0 and not worker.was_killed:
+        if status != 0 and not (worker.was_killed or worker.was_dismissed or worker.refusal):
             self._counters.crashed += 1
         if worker in self.ready:
             self.ready.remove(worker)
@@ -232,6 +232,8 @@ class Pool:
             if status is not None:  # if None, its zygote ended: zygote_has_ended deals with that
                 # not replaced until the next demand: the replacement would probably fail in the same way
                 told = f"a worker ended with status {status} as it started"
+                if worker.refusal:
+                    told = f"the system refused a process for a worker: {worker.refusal}"
                 self._fail_demand(RuntimeUnavailable(told), keep=len(self.starting))
 
     def kill_worker(self, worker: Worker) -> None:

@@ -37,4 +37,5 @@ class WorkerSettings(Struct, frozen=True):
 
     @property
     def cache_folder(self) -> Path | None:
-        return self.cache or default_cache()
+        # absolute, because a zygote works in another folder
+        return self.cache.absolute() if self.cache else default_cache()

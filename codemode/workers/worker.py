@@ -78,9 +78,11 @@ class Worker:
     ) -> None:
         self.token = token
         self.pid: int | None = None
+        self.refusal = ""  # why the system gave it no process
         self.layers: tuple[Layer, ...] = ()
         self.is_leased = False
         self.was_killed = False
+        self.was_dismissed = False  # told to end; whether it obeys or is killed says nothing of a crash
         self.session = ""  # whose leg it runs
         self._legs_left = legs
         self._owner = owner

@@ -23,13 +23,18 @@ from codemode.workers.head_start import start_process, take_ahead
 
 # How long a worker may take to end after it was told to; after that its zygote counts as stuck and is killed.
 _REAP_SECONDS = 5.0
+# How long a worker that is no longer needed may take to end by itself. Then it is killed: what a compromised
+# one does from here on nobody has asked for, beside the workers that are counted.
+LINGER_SECONDS = 0.05
 
 
 class Child(Protocol):
-    """A worker as its zygote sees it: the zygote sets `pid` and calls `exited`."""
+    """A worker as its zygote sees it: the zygote sets `pid`, or why it got none, and calls `exited`."""
 
     token: int
     pid: int | None
+    refusal: str
+    was_dismissed: bool
 
     def exited(self, status: int | None) -> None: ...
 
@@ -91,9 +96,10 @@ class Zygote:
         self._expect_end(child)
 
     def expect_exit(self, child: Child) -> None:
-        """Call after closing the child's socket. A child that does not end by itself is killed."""
+        """Call when the child's socket is closed. A child that does not end by itself at once is killed."""
+        child.was_dismissed = True
         if child.token in self._children and child.token not in self._doomed:
-            late = self._loop.call_later(_REAP_SECONDS, self._insist, child)
+            late = self._loop.call_later(LINGER_SECONDS, self._insist, child)
             self._doomed[child.token] = late
 
     def close(self) -> None:
@@ -135,6 +141,10 @@ class Zygote:
             case zygote_wire.Spawned(token, pid):
                 if token in self._children:
                     self._children[token].pid = pid
+            case zygote_wire.NotSpawned(token, reason):
+                if token in self._children:
+                    self._children[token].refusal = reason
+                self._forget(token, 1)
             case zygote_wire.Exited(token, status):
                 self._forget(token, status)
 

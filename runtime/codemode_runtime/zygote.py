@@ -22,6 +22,7 @@ from codemode_runtime import confine, wire, zygote_wire
 from codemode_runtime.confine.kernel import this_kernel
 from codemode_runtime.confine.layers import attempt
 from codemode_runtime.confine.measures import death_signal
+from codemode_runtime.confine.sight import Sight
 from codemode_runtime.frames import FrameReader, encode_frame
 from codemode_runtime.image import is_private
 from codemode_runtime.line import Line
@@ -86,8 +87,7 @@ class ZygoteLoop:
             self._send(zygote_wire.Unavailable(f"{type(error).__name__}: {error}"))
             return
         self._settle_down()
-        late = confine.confine_zygote() if setup.confined else []
-        layers = tuple(confine.combine(early, late))
+        layers = tuple(_confined(early) if setup.confined else early)
         self._send(zygote_wire.ZygoteReady(self._loaded.image.build_id, layers))
         if setup.fork:
             self._fork_on_demand()
@@ -142,7 +142,12 @@ class ZygoteLoop:
 
     def _fork(self, token: int, descriptor: int, hurry: bool) -> None:
         own_pid = os.getpid()
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError as refusal:  # the system has no room for this one; those that live are not concerned
+            os.close(descriptor)
+            self._send(zygote_wire.NotSpawned(token, refusal.strerror or str(refusal)))
+            return
         if pid == 0:
             self._live_as_worker(descriptor, own_pid, hurry)
         os.close(descriptor)
@@ -208,6 +213,12 @@ class ZygoteLoop:
 
     def _send(self, message: FromZygote) -> None:
         self._control.sendall(encode_frame(wire.encode(message)))
+
+
+def _confined(early: list[Layer]) -> list[Layer]:
+    """Confines the loaded zygote and reports every layer, as the kernel shows it."""
+    with Sight() as sight:
+        return sight.checked(confine.combine(early, confine.confine_zygote()))
 
 
 def _only_mortal(parent_pid: int) -> list[Layer]:

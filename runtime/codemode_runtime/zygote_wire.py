@@ -51,6 +51,13 @@ class Spawned(Message, frozen=True):
     pid: int
 
 
+class NotSpawned(Message, frozen=True):
+    """The system refused the process: too many of them, or no memory. Other workers go on."""
+
+    token: int
+    reason: str
+
+
 class Exited(Message, frozen=True):
     """`status` as in subprocess: the exit code, or minus the signal's number."""
 
@@ -59,7 +66,7 @@ class Exited(Message, frozen=True):
 
 
 ToZygote = Setup | Spawn | Kill
-FromZygote = Compiling | Unavailable | ZygoteReady | Spawned | Exited
+FromZygote = Compiling | Unavailable | ZygoteReady | Spawned | NotSpawned | Exited
 
 _to_zygote = msgspec.json.Decoder(ToZygote)
 _from_zygote = msgspec.json.Decoder(FromZygote)

@@ -64,6 +64,7 @@ ATTEMPTS = dedent("""
         code = os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1])
         outcomes[name] = signal.Signals(-code).name if code < 0 else outcome
     os.write(1, json.dumps(outcomes).encode())
+    os._exit(0)  # as a zygote ends: an interpreter that shuts down would free callbacks, which are locked
 """)
 
 

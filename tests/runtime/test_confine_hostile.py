@@ -34,6 +34,25 @@ HOSTILE: dict[str, tuple[str, str, str | None]] = {
     "signal by a descriptor": ("fcntl.fcntl(0, fcntl.F_SETOWN, os.getppid())", "EPERM", None),
     "map executable memory": ("mmap.mmap(-1, 4096, mmap.MAP_PRIVATE, 7)", "SIGSYS", "EACCES"),
     "make written memory executable": ("check(libc.mprotect(page, 4096, 5))", "SIGSYS", "EACCES"),
+    "write over code that ctypes made": ("ctypes.memset(code, 0, 1)", "SIGSEGV", "SIGSEGV"),
+    "run that code, as it may": ("callback()", "17", "17"),
+    "map more than page tables are allowed for": (
+        "mmap.mmap(-1, 1 << 40, mmap.MAP_PRIVATE, 1)",
+        "ENOMEM",
+        "ENOMEM",
+    ),
+    "let its stack grow without bound": (
+        "resource.getrlimit(resource.RLIMIT_STACK)[1] <= 96 << 20",
+        "True",
+        "True",
+    ),
+    "move the place where others read a file": ("os.read(shared, 1)", "EPERM", None),
+    "change the flags of a file that others have": (
+        "fcntl.fcntl(0, fcntl.F_SETFL, os.O_NONBLOCK)",
+        "EPERM",
+        None,
+    ),
+    "make a file of others non-blocking": ("os.set_blocking(0, False)", "ENOTTY", None),
     "map memory that no limit counts": ("mmap.mmap(-1, 4096)", "SIGSYS", None),
     "raise a limit": ("resource.setrlimit(resource.RLIMIT_CPU, (999, 999))", "ValueError", "ValueError"),
     "loosen its filter": ("check(libc.prctl(22, 0, 0, 0, 0))", "EPERM", None),
@@ -59,6 +78,9 @@ LOAD_HOSTILE = """
     tcp, udp = socket.socket(), socket.socket(type=socket.SOCK_DGRAM)
     pair = socket.socketpair()
     host = os.getppid()
+    callback = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 17)
+    code = ctypes.cast(callback, ctypes.c_void_p).value
+    shared = os.open(sys.executable, os.O_RDONLY)
     MEMORY = 1 << 30
 """
 

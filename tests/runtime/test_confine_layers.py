@@ -1,6 +1,7 @@
 """Confinement against a kernel that lacks or refuses things: every gap has a name, and nothing raises."""
 
 import errno
+import mmap
 import os
 from collections.abc import Mapping
 from unittest.mock import patch
@@ -16,6 +17,7 @@ from codemode_runtime.confine import (
     unmet,
 )
 from codemode_runtime.confine.kernel import AbsentKernel, Kernel
+from codemode_runtime.confine.sight import Sight
 from codemode_runtime.confine.syscalls import Machine
 
 
@@ -179,14 +181,14 @@ def test_a_privileged_process_without_user_namespaces_still_leaves_the_network()
 )
 def test_landlock_says_what_its_version_covers(abi: int, detail: str) -> None:
     layers = confine_zygote(PaperKernel(landlock_abi=abi))
-    assert layers[1] == Layer("landlock", "active", detail)
+    assert layers[2] == Layer("landlock", "active", detail)
 
 
 def test_the_limits_that_can_be_set_are_set_when_one_cannot() -> None:
     kernel = PaperKernel({"CPU": errno.EPERM})
     layers = confine_worker(1 << 28, os.getppid(), kernel=kernel)
     assert layers[1] == Layer("limits", "failed", "cpu: EPERM")
-    assert kernel.limits.keys() == {"DATA", "NPROC", "NOFILE"}
+    assert kernel.limits.keys() == {"DATA", "AS", "STACK", "NPROC", "NOFILE"}
     assert (kernel.limits["DATA"], kernel.limits["NPROC"]) == (1 << 28, 0)
 
 
@@ -199,3 +201,12 @@ def test_a_layer_of_two_stages_is_as_good_as_the_worse() -> None:
 
 def test_no_layers_meet_no_guarantee() -> None:
     assert unmet([]) == list(GUARANTEES)
+
+
+def test_a_layer_that_the_kernel_does_not_show_is_reported_as_failed() -> None:
+    claimed = [Layer("no_new_code", "active", "said"), Layer("limits", "active", "said")]
+    every_right = mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC
+    with mmap.mmap(-1, 4096, mmap.MAP_PRIVATE, every_right), Sight() as sight:
+        code, limits = sight.checked(claimed)
+    assert (code.status, limits.status) == ("failed", "active")
+    assert code.detail.endswith("mappings are writable and executable")

@@ -13,7 +13,7 @@ from codemode_runtime import wire
 from codemode_runtime.zygote_wire import Setup
 
 from codemode.workers.errors import ProtocolViolation, RuntimeUnavailable, WorkerLost
-from codemode.workers.zygote import Zygote
+from codemode.workers.zygote import LINGER_SECONDS, Zygote
 from tests.harness.leftovers import ends
 from tests.harness.loops import until
 from tests.harness.tool_search import damage_runtime
@@ -181,3 +181,70 @@ async def test_why_the_runtime_did_not_start_is_told_though_its_end_is_heard_fir
             thread.join()  # the loop, held up here, will find both: its end and its last words
     await until(lambda: told.reasons)
     assert "the guest image is damaged" in told.reasons[0]
+
+
+async def test_a_process_that_the_system_refuses_fails_that_start_and_no_run_in_flight() -> None:
+    async with supervisor(entry="tests.workers.crowded_zygote", warm_workers=1) as found:
+        (before,) = found.stats().zygotes
+        with await found.lease() as worker:
+            outcome = await start(worker, "return await tools.call('x')")
+            with pytest.raises(RuntimeUnavailable, match="refused a process for a worker: Resource temp"):
+                await found.lease()
+            ended = await worker.deliver(answers(outcome))
+            assert isinstance(ended, wire.Done)
+        (after,) = found.stats().zygotes
+        assert (after.pid, found.stats().restarts, found.stats().crashed) == (before.pid, 0, 0)
+
+
+async def test_where_no_thread_can_start_the_error_says_so_and_no_descriptor_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    before = set(os.listdir("/proc/self/fd"))
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(RuntimeUnavailable, match="no thread for it: can't start new thread"):
+            async with supervisor():
+                pass
+    await until(lambda: set(os.listdir("/proc/self/fd")) <= before)
+
+
+async def test_a_worker_that_does_not_end_with_its_lease_is_killed() -> None:
+    async with supervisor(entry=ROGUE) as found:
+        with await found.lease() as worker:
+            assert isinstance(await start(worker, "answers, then stops reading"), wire.Idle)
+            pid = worker.pid
+        assert pid is not None
+        assert LINGER_SECONDS <= 0.05
+        await until(lambda: not Path(f"/proc/{pid}").exists())
+        assert found.stats().crashed == 0
+
+
+async def test_a_worker_maps_no_more_than_its_guest_and_no_memory_that_is_writable_and_executable() -> None:
+    async with supervisor() as found:
+        with await found.lease() as worker:
+            assert isinstance(await start(worker, "return 1"), wire.Done)
+            shown = shown_of(worker.pid, "limits").splitlines()[1:]
+            bounds = {line[:25].strip(): line[26:].split()[1] for line in shown}
+            assert (bounds["Max address space"], bounds["Max stack size"]) == (str(32 << 30), str(96 << 20))
+            maps = shown_of(worker.pid, "maps").splitlines()
+            assert [line for line in maps if line.split()[1].startswith("rwx")] == []
+
+
+def shown_of(pid: int | None, name: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/{name}").read_text("utf-8")
+    except PermissionError:
+        return ""  # maps: only root may look; tests/runtime/test_confine_hostile.py tries it from the inside
+
+
+async def test_a_relative_cache_folder_is_one_of_the_host_s_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with supervisor(cache=Path("made-here")) as found:
+        assert await value_of(found, "return 1") == 1
+    assert [name for name in os.listdir("made-here") if name.endswith(".cwasm")] != []
+    assert "made-here" not in os.listdir("/")

@@ -80,6 +80,12 @@ def worker_policy(pid: int) -> Policy:
         "tgkill": own,
         "tkill": own,
         "prctl": Rule(refuse(errno.EPERM)),
+        # Other workers have the same open files: reading one moves the place where the next reads, and its
+        # flags are those of all. A worker's own socket is read by recvfrom.
+        "read": Rule(refuse(errno.EPERM)),
+        "readv": Rule(refuse(errno.EPERM)),
+        "fcntl": Rule(ALLOW, (Check(1, _INT, (_F_GETFD, _F_GETFL)),), refuse(errno.EPERM)),
+        "ioctl": Rule(refuse(errno.ENOTTY)),
         # Limits may be read, but no longer set.
         "prlimit64": Rule(ALLOW, (Check(0, _INT), Check(2, _POINTER)), refuse(errno.EPERM)),
     }

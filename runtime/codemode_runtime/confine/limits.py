@@ -1,8 +1,9 @@
 """Resource limits of a zygote and of a worker, and the memory that the limit starts from.
 
 Memory is limited by RLIMIT_DATA: it counts private writable mappings, so a guest's 4 GiB reservation is free
-until the guest grows into it; RLIMIT_AS would count it at once. RLIMIT_NPROC does not bind uid 0: there only
-seccomp refuses forks.
+until the guest grows into it. RLIMIT_AS counts the reservation too, and what is only mapped to be read: it
+bounds the page tables, of which a process that touches terabytes of nothing has gigabytes. The stack counts
+for neither and has its own limit. RLIMIT_NPROC does not bind uid 0: there only seccomp refuses forks.
 """
 
 import os
@@ -14,12 +15,26 @@ from codemode_runtime.confine.layers import Layer
 # Never a core file, never a byte written to a regular file, no locked memory, no message queues.
 ZYGOTE_LIMITS: Final[dict[str, int]] = {"CORE": 0, "FSIZE": 0, "MEMLOCK": 0, "MSGQUEUE": 0}
 
+# Of all mappings, so that page tables have 64 MiB at most. A guest reserves 4 GiB and what guards it, and the
+# next may come before it has gone.
+MAX_ADDRESS_BYTES: Final = 32 << 30
+MAX_STACK_BYTES: Final = 96 << 20
+
 _DATA_FIELD: Final = 5  # of /proc/self/statm, in pages
 
 
-def worker_limits(memory_bytes: int, cpu_seconds: int) -> dict[str, int]:
+def worker_limits(
+    memory_bytes: int, cpu_seconds: int, address_bytes: int, stack_bytes: int
+) -> dict[str, int]:
     """Allows no further thread, process or descriptor."""
-    return {"DATA": memory_bytes, "CPU": cpu_seconds, "NPROC": 0, "NOFILE": leading_descriptors()}
+    return {
+        "DATA": memory_bytes,
+        "AS": address_bytes,
+        "STACK": stack_bytes,
+        "CPU": cpu_seconds,
+        "NPROC": 0,
+        "NOFILE": leading_descriptors(),
+    }
 
 
 def leading_descriptors() -> int:

@@ -19,6 +19,7 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS, _PR_SET_MDWE = 1, 4, 
 _CLONE_NEWUTS, _CLONE_NEWIPC, _CLONE_NEWUSER, _CLONE_NEWNET = 0x4000000, 0x8000000, 0x10000000, 0x40000000
 _LANDLOCK_VERSION = 1
 _SECCOMP_SET_MODE_FILTER, _SECCOMP_TSYNC = 1, 1
+_PROT_READ, _PROT_EXEC = 0x1, 0x4
 _LAST_DESCRIPTOR = 0xFFFFFFFF
 
 
@@ -102,9 +103,26 @@ def drop_capabilities(kernel: Kernel) -> str:
 
 
 def no_new_code(kernel: Kernel) -> str:
-    """Keep writable memory from becoming executable. Call it once the compiled guest is loaded."""
+    """Keep code from being written, and writable memory from becoming executable. Call it once everything is
+    loaded that writes code, and while /proc can still be read."""
+    for start, end in writable_code():
+        # where callbacks of ctypes lie: all of them are made, and none is freed
+        kernel.call("mprotect", start, end - start, _PROT_READ | _PROT_EXEC)
     kernel.call("prctl", _PR_SET_MDWE, 1)
-    return "writable memory cannot become executable"
+    return "no memory is writable and executable, and none can become so"
+
+
+def writable_code(maps: str | None = None) -> list[tuple[int, int]]:
+    """The mappings that are writable and executable, of this process or in the text of /proc/self/maps."""
+    if maps is None:
+        try:
+            with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
+                maps = file.read()
+        except OSError:
+            return []
+    rows = [line.split(None, 2)[:2] for line in maps.splitlines()]
+    found = [span.split("-") for span, rights in rows if "w" in rights and "x" in rights]
+    return [(int(start, 16), int(end, 16)) for start, end in found]
 
 
 def seccomp_zygote(kernel: Kernel) -> str:

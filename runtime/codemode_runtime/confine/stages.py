@@ -12,7 +12,13 @@ from collections.abc import Collection
 from codemode_runtime.confine import measures
 from codemode_runtime.confine.kernel import Kernel, this_kernel
 from codemode_runtime.confine.layers import Layer, attempt
-from codemode_runtime.confine.limits import ZYGOTE_LIMITS, apply_limits, worker_limits
+from codemode_runtime.confine.limits import (
+    MAX_ADDRESS_BYTES,
+    MAX_STACK_BYTES,
+    ZYGOTE_LIMITS,
+    apply_limits,
+    worker_limits,
+)
 
 # A worker that its supervisor forgot ends by itself, after ten times the longest budget of a leg.
 DEFAULT_CPU_SECONDS = 600
@@ -35,11 +41,12 @@ def confine_zygote(kernel: Kernel | None = None) -> list[Layer]:
     """Close the doors that loading needed open. Threads left over from compiling would escape Landlock."""
     system = kernel or this_kernel()
     return [
+        # First, because it looks at the maps, which the next two close.
+        attempt("no_new_code", lambda: measures.no_new_code(system)),
         attempt("not_dumpable", lambda: measures.not_dumpable(system)),
         attempt("landlock", lambda: measures.landlock(system)),
         attempt("capabilities", lambda: measures.drop_capabilities(system)),
         apply_limits(system, ZYGOTE_LIMITS),
-        attempt("no_new_code", lambda: measures.no_new_code(system)),
         # Last, because the filter does not allow the measures above.
         attempt("seccomp", lambda: measures.seccomp_zygote(system)),
     ]
@@ -50,11 +57,14 @@ def confine_worker(
     parent_pid: int,
     cpu_seconds: int = DEFAULT_CPU_SECONDS,
     kernel: Kernel | None = None,
+    *,
+    address_bytes: int = MAX_ADDRESS_BYTES,
 ) -> list[Layer]:
-    """Reduce a fork to one leg of a run. `memory_bytes`: all its private writable memory, Python included."""
+    """Reduce a fork to one leg of a run. `memory_bytes`: all its private writable memory, Python included;
+    `address_bytes`: all that it may map, so that page tables are bounded too."""
     system = kernel or this_kernel()
     return [
         attempt("death_signal", lambda: measures.death_signal(system, parent_pid)),
-        apply_limits(system, worker_limits(memory_bytes, cpu_seconds)),
+        apply_limits(system, worker_limits(memory_bytes, cpu_seconds, address_bytes, MAX_STACK_BYTES)),
         attempt("seccomp", lambda: measures.seccomp_worker(system)),
     ]
