@@ -27,8 +27,13 @@ class End(NamedTuple):
 class ChildProcess:
     """Owns the process from `__init__` on; `on_end` is called in the loop, exactly once."""
 
-    def __init__(self, start: Callable[[], subprocess.Popen[bytes]], on_end: Callable[[End], None]) -> None:
-        """`start` is called in the thread, once, and may raise OSError."""
+    def __init__(
+        self,
+        start: Callable[[], subprocess.Popen[bytes]],
+        abandon: Callable[[], None],
+        on_end: Callable[[End], None],
+    ) -> None:
+        """`start` is called in the thread, once, and may raise OSError; `abandon` if there is none."""
         self._start = start
         self._on_end = on_end
         self._loop = asyncio.get_running_loop()
@@ -39,7 +44,7 @@ class ChildProcess:
         try:
             self._thread.start()
         except RuntimeError as error:  # the system has no room for a thread
-            os.close(descriptor)
+            abandon()
             self._loop.call_soon(on_end, End(None, f"no thread for it: {error}"))
 
     @property

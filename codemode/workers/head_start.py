@@ -55,7 +55,7 @@ def ahead() -> Generator[None]:
         yield
     finally:
         while _ahead:
-            _end(_ahead.pop())
+            end_ahead(_ahead.pop())
 
 
 def take_ahead(entry: str) -> Started | None:
@@ -65,7 +65,7 @@ def take_ahead(entry: str) -> Started | None:
     started = _ahead.pop()
     if started.process.poll() is None:
         return started
-    _end(started)
+    end_ahead(started)
     return None
 
 
@@ -86,7 +86,7 @@ def start_process(entry: str, descriptor: int) -> subprocess.Popen[bytes]:
     )
 
 
-def _end(started: Started) -> None:
+def end_ahead(started: Started) -> None:
     started.control.close()
     started.process.kill()
     with started.process as process:  # closes its pipe

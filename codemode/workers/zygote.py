@@ -19,7 +19,7 @@ from codemode_runtime.zygote_wire import Flavour, FromZygote, Setup, ToZygote
 
 from codemode.workers.channel import Channel
 from codemode.workers.child_process import ChildProcess, End
-from codemode.workers.head_start import start_process, take_ahead
+from codemode.workers.head_start import end_ahead, start_process, take_ahead
 
 # How long a worker may take to end after it was told to; after that its zygote counts as stuck and is killed.
 _REAP_SECONDS = 5.0
@@ -68,9 +68,9 @@ class Zygote:
         self._doomed: dict[int, asyncio.TimerHandle] = {}
         self._orders: list[_Order] = []  # given before it was ready
         self._reason = ""
-        connection, start = _process_of(entry)
+        connection, start, abandon = _process_of(entry)
         self._channel = Channel(connection, lambda frame: self._on_message(frame.head), self._on_end)
-        self._keeper = ChildProcess(start, self._on_process_end)
+        self._keeper = ChildProcess(start, abandon, self._on_process_end)
         self._send(setup)
 
     @property
@@ -175,15 +175,17 @@ class Zygote:
         self._watcher.zygote_has_ended(self, self._reason or end.complaint or f"its status was {end.status}")
 
 
-def _process_of(entry: str) -> tuple[socket.socket, Callable[[], subprocess.Popen[bytes]]]:
-    """Our end of its socket, and what starts it; one that was started ahead runs already."""
+def _process_of(
+    entry: str,
+) -> tuple[socket.socket, Callable[[], subprocess.Popen[bytes]], Callable[[], None]]:
+    """Our end of its socket, what starts it, and what undoes that; one started ahead runs already."""
     started = take_ahead(entry)
     if started is not None:
-        return started.control, lambda: started.process
+        return started.control, lambda: started.process, lambda: end_ahead(started)
     ours, theirs = socket.socketpair()
 
     def start() -> subprocess.Popen[bytes]:
         with theirs:
             return start_process(entry, theirs.fileno())
 
-    return ours, start
+    return ours, start, theirs.close
