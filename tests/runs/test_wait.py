@@ -51,10 +51,10 @@ async def test_output_of_a_wait_holds_only_what_is_new() -> None:
 async def test_the_output_cap_is_per_result() -> None:
     async with engine(config={"maxOutputBytes": 1024}) as made:
         result = await made.exec(
-            "for (let i = 0; i < 4; i++) { text('x'.repeat(1000)); await yield_control() }"
+            "for (let i = 0; i < 4; i++) { text('x'.repeat(900)); await yield_control() }"
         )
         while isinstance(result, Waiting):
-            assert [len(text) for text in texts(result)] == [1000]
+            assert [len(text) for text in texts(result)] == [900]
             result = await made.wait(result.run_id)
         assert value_of(result) is None
 
