@@ -124,6 +124,7 @@ GUARANTEES: dict[str, str] = {
     "debug-log-is-discreet": "The debug log holds no programs, inputs, results, outputs or environment.",
     # what arrives from outside
     "no-mcp-server-holds-up-the-loop": "Whatever an MCP server sends, others are served and it is bounded.",
+    "http-clients-have-bounds": "What HTTP clients can make the server hold has bounds, told in words.",
     "mcp-answers-belong-to-their-session": "A client's answer to a question counts in its own session only.",
     # hostile programs
     "hostile-programs-end-as-promised": "Each hostile program has its verdict, straight and suspended.",

@@ -9,6 +9,17 @@ MAX_MESSAGE_BYTES = 16 << 20  # one message in either direction: above the large
 
 
 @dataclass(frozen=True, slots=True)
+class HttpLimits:
+    """What clients over HTTP may use, all together."""
+
+    max_connections: int = 1_000
+    max_sessions: int = 1_000  # of clients before 2026; one that is idle for half an hour ends
+    max_bodies_bytes: int = 64 << 20  # bodies of requests that are not answered yet
+    head_seconds: float = 10.0  # for the head of a request
+    body_seconds: float = 30.0  # for its body
+
+
+@dataclass(frozen=True, slots=True)
 class ServeOptions:
     """`engine`: keyword arguments for Engine. All but it and `max_message_bytes` are for the MCP server."""
 
@@ -18,5 +29,6 @@ class ServeOptions:
         str, ...
     ] = ()  # Host headers beside those of the address itself: "name:8000", "name:*"
     allowed_origins: tuple[str, ...] = ()  # Origin headers of browsers beside those of this machine
+    http_limits: HttpLimits = field(default_factory=HttpLimits)
     session: str | None = None  # names the stdio session; the same name later finds its runs in a store
     max_message_bytes: int = MAX_MESSAGE_BYTES

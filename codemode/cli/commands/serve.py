@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from codemode.cli.engine_options import add_engine_arguments, engine_arguments
@@ -39,6 +40,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     http.add_argument(
         "--allow-origin", action="append", default=[], metavar="URL", help="a browser's Origin to accept"
     )
+    http.add_argument(
+        "--max-connections", type=_number, metavar="N", help="connections at once over HTTP (1000)"
+    )
+    http.add_argument(
+        "--max-sessions", type=_number, metavar="N", help="sessions of clients before 2026 at once (1000)"
+    )
+    http.add_argument(
+        "--max-message-bytes",
+        type=_number,
+        metavar="N",
+        help="bytes of one message to this server (16777216)",
+    )
+    http.add_argument(
+        "--max-bodies-bytes", type=_number, metavar="N", help="bytes of all requests at once (67108864)"
+    )
+    http.add_argument("--head-seconds", type=_number, metavar="N", help="time for the head of a request (10)")
+    http.add_argument("--body-seconds", type=_number, metavar="N", help="time for its body (30)")
     add_engine_arguments(parser, servers=("--servers", "--mcp-config"))
 
 
@@ -47,15 +65,18 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError("--http goes with --mcp: codemode serve --mcp --http HOST:PORT")
     from codemode.cli.engine_session import explained, on_stderr
     from codemode.cli.terminal.screen import Screen
-    from codemode.serve.options import ServeOptions
+    from codemode.serve.options import MAX_MESSAGE_BYTES, HttpLimits, ServeOptions
 
+    given = {field.name: getattr(options, field.name) for field in fields(HttpLimits)}
     with on_stderr(Screen()), explained():
         told = ServeOptions(
             engine=engine_arguments(options),
             http=options.http,
             allowed_hosts=tuple(options.allow_host),
             allowed_origins=tuple(options.allow_origin),
+            http_limits=HttpLimits(**{name: value for name, value in given.items() if value is not None}),
             session=options.session,
+            max_message_bytes=options.max_message_bytes or MAX_MESSAGE_BYTES,
         )
         return asyncio.run(_serve(options.speaks, told))
 
@@ -76,3 +97,9 @@ def _address(text: str) -> tuple[str, int]:
     if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT, such as 127.0.0.1:8000")
     return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def _number(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 1 << 40:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
+    return int(text)

@@ -10,13 +10,15 @@ import asyncio
 import ipaddress
 import socket
 import sys
-from collections.abc import Awaitable, Callable, Generator, MutableMapping
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from codemode.config import ConfigError
 from codemode.engine import Engine
+from codemode.serve.mcp.connections import bounded_protocol
+from codemode.serve.mcp.door import App, Door, Message, Receive, Send
 from codemode.serve.mcp.front import session_name
 from codemode.serve.options import ServeOptions
 from codemode.trajectory.sse_log import SseWatch, watch_if_asked
@@ -28,11 +30,6 @@ if TYPE_CHECKING:  # loaded when it is served
 PATH = "/mcp"
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _GRACE_SECONDS = 2
-
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +47,22 @@ def open_place(options: ServeOptions) -> Place:
     return Place(_listen(*options.http), allowed)
 
 
-async def serve_http(server: Server[Any], engine: Engine, place: Place, max_message_bytes: int) -> None:
+async def serve_http(server: Server[Any], engine: Engine, place: Place, options: ServeOptions) -> None:
     """Serves until it is cancelled; open requests then have a moment to end."""
     import uvicorn
+
+    limits = options.http_limits
 
     listener = place.listener
     app: App = server.streamable_http_app(
         streamable_http_path=PATH,
         transport_security=place.security,
-        max_request_body_size=max_message_bytes,
+        max_request_body_size=options.max_message_bytes,
+        max_sessions=limits.max_sessions,
     )
     config = uvicorn.Config(
-        _ending_sessions(_watched(app), engine),
+        Door(_ending_sessions(_watched(app), engine), limits, options.max_message_bytes),
+        http=bounded_protocol(limits),
         log_config=None,
         access_log=False,
         lifespan="on",

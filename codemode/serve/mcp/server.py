@@ -53,7 +53,7 @@ async def _over_http(options: ServeOptions) -> None:
     with place.listener:
         async with open_engine({**options.engine, "approve": asked.approve}) as engine:
             server = make_server(Front(engine, asked), engine.config.snapshot_ttl_seconds)
-            await serve_http(server, engine, place, options.max_message_bytes)
+            await serve_http(server, engine, place, options)
 
 
 def make_server(front: Front, ttl_seconds: float) -> Server[Any]:
