@@ -4,6 +4,7 @@ another, and measured before anybody decodes it."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from codemode.serve.mcp.connections import RETRY_SECONDS
 from codemode.serve.options import HttpLimits
 
 MAX_PARTS = 20_000  # of one request: a program is one string
+_LINGER_SECONDS = 2.0
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -50,7 +52,7 @@ class Door:
             await body.read(scope, receive)
             await self._app(scope, body.again(receive), _with_retry(send))
         except _Refused as refused:
-            await _refuse(send, refused)
+            await _refuse(receive, send, refused)
         except _Gone:
             pass
         finally:
@@ -141,14 +143,21 @@ def _announced(scope: Message) -> int:
     return int(_header(scope, b"content-length") or 0)
 
 
-async def _refuse(send: Send, refused: _Refused) -> None:
+async def _refuse(receive: Receive, send: Send, refused: _Refused) -> None:
+    """Answers, and then lets the client send for a while what nobody keeps: many read an answer only when
+    they have sent everything, and would not see it on a connection that is closed before."""
     error = {"code": -32600, "message": str(refused)}
     body = msgspec.json.encode({"jsonrpc": "2.0", "id": None, "error": error})
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    headers.append((b"connection", b"close"))  # the rest of the body is not read
+    headers.append((b"connection", b"close"))
     told = _with_retry(send)
     await told({"type": "http.response.start", "status": refused.status, "headers": headers})
-    await told({"type": "http.response.body", "body": body})
+    await told({"type": "http.response.body", "body": body, "more_body": True})
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_LINGER_SECONDS):
+            while (await receive()).get("more_body", False):
+                pass
+    await told({"type": "http.response.body", "body": b""})
 
 
 def _with_retry(send: Send) -> Send:
