@@ -26,6 +26,7 @@ from codemode.contract.report import EngineStats
 from codemode.contract.results import CodeModeResult, Failed, failed
 from codemode.contract.scope import UNSAID, Scope, scope_of
 from codemode.executor import Approve, Audit
+from codemode.gate.pending import share_of
 from codemode.health import Doctor, Health
 from codemode.mcp.bridge import McpBridge
 from codemode.plugins import Offering, Plugin, PluginRegistry
@@ -106,7 +107,8 @@ class Engine(RunControl, PluginControl):
         self._omission = Omission(config, agent_config)
         self._plugins = PluginRegistry(tuple(as_tools(tools)))
         self._supervisor = Supervisor(WorkerSettings.of(self.config, self.settings))
-        self._stored = StoredRuns(store, store_limits(self.config, self.settings), store_key)
+        per_session = share_of(self.settings.max_suspended_runs, self.settings.session_share_percent)
+        self._stored = StoredRuns(store, store_limits(self.config, self.settings), store_key, per_session)
         archive = TrajectoryArchive(self._stored, Recording(redact))
         self._recorder = Recorder(Tally(), EventHub(), archive, audit)
         questions = Questions(lambda run_id: self._runs.get(run_id), self._recorder.approval_asked, approve)

@@ -40,6 +40,7 @@ GUARANTEES: dict[str, str] = {
     "typescript-works": "TypeScript runs, and its compiler is not loaded for JavaScript.",
     "no-program-holds-up-the-loop": "Whatever a program sends, no turn of the host's loop is long.",
     "pending-memory-is-bounded": "What calls under way keep in the host has a cap for each run and for all.",
+    "sessions-leave-room": "One session cannot take all workers, queue places or suspended runs.",
     "ledger-is-bounded": "A result lists 1,500 calls at most, and counts the others.",
     "late-loops-judge-no-deadline": "After a stall, what arrived is read before a deadline is judged.",
     "loops-do-not-block-the-host": "An endless loop times out while the host's event loop goes on working.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -32,6 +33,17 @@ class FairQueue(Generic[T]):
             self._sessions[session] = items
         self._length -= 1
         return item
+
+    def pop_of(self, may: Callable[[str], bool]) -> tuple[str, T] | None:
+        """The next item of a session that may have it now; None if there is none. Others keep their place."""
+        for session in self._sessions:
+            if may(session):
+                self._sessions.move_to_end(session, last=False)
+                return session, self.pop()
+        return None
+
+    def count_of(self, session: str) -> int:
+        return len(self._sessions.get(session, ()))
 
     def discard(self, session: str, item: T) -> None:
         """Removes an item whose owner gave up waiting; does nothing if the item is not there."""

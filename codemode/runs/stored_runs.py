@@ -29,6 +29,7 @@ from codemode_snapshots import (
     RunScope,
     Snapshot,
     SnapshotStore,
+    StoreFull,
     StoreLimits,
     StoreUnavailable,
     Tombstone,
@@ -46,6 +47,7 @@ from codemode_snapshots.store import Ending
 from codemode import clock
 from codemode.config import CodeModeConfig, EngineSettings
 from codemode.config.store_argument import StoreArgument, is_durable, read_store
+from codemode.contract.scope import UNSAID
 from codemode.runs.foreign_store import guarded
 from codemode.runs.frozen import Memory, pack_state, read_memory
 from codemode.tools.threads import call_in_thread
@@ -95,10 +97,18 @@ class StoredRuns:
     A store of the host's own has its own limits, and the engine does not close it.
     """
 
-    def __init__(self, store: StoreArgument, limits: StoreLimits, key: bytes | None = None) -> None:
+    def __init__(
+        self,
+        store: StoreArgument,
+        limits: StoreLimits,
+        key: bytes | None = None,
+        per_session: int | None = None,
+    ) -> None:
         self._place = read_store(store)
         self._limits = limits
         self._key = key or b""
+        self._per_session = limits.max_snapshots if per_session is None else per_session
+        self._kept: dict[str, str] = {}  # runs that this engine suspended, and their sessions
         self._store: SnapshotStore | None = None
         self._thread: ThreadPoolExecutor | None = None
         self.owner: Owner = new_owner()
@@ -179,8 +189,19 @@ class StoredRuns:
         label = Label(build_id, run_id, scope, now, now + ttl_ms)
         sealing = partial(seal, self._key, label, state=await pack_state(state), delta=delta)
         envelope = await _off_loop(len(delta), "seal", sealing)
+        self._check_share(run_id, scope.session)
         await self._call(lambda store: store.save(Snapshot(label, envelope), self.owner, claim=claim))
+        self._kept[run_id] = scope.session
         return len(envelope), label.expires_at_ms
+
+    def _check_share(self, run_id: str, session: str) -> None:
+        """Raises StoreFull if the session has its share of suspended runs, as far as this engine knows."""
+        most = self._limits.max_snapshots
+        if session == UNSAID.session or run_id in self._kept or most <= self._per_session:
+            return
+        held = sum(1 for other in self._kept.values() if other == session)
+        if held >= self._per_session:
+            raise StoreFull("snapshots", self._per_session, held + 1)
 
     async def find(self, run_id: str) -> RunMeta | Tombstone | None:
         """None if the store is closed, as `runs` then returns nothing: the caller came too late."""
@@ -268,11 +289,13 @@ class StoredRuns:
 
     async def end(self, run_id: str, *, leave: Ending | None) -> bool:
         """Deletes the run. With `leave` the store tells its scope for a while how it ended."""
+        self._kept.pop(run_id, None)
         return await self._call(lambda store: store.delete(run_id, now_ms=clock.wall_ms(), leave=leave))
 
     def drop(self, run_id: str) -> None:
         """Deletes a claimed run without waiting for the disk: the claim keeps others away until then, and
         later requests to the store are carried out after this one."""
+        self._kept.pop(run_id, None)
         store = self._opened_store()
         if self._thread is None:
             store.delete(run_id, now_ms=clock.wall_ms())
@@ -282,7 +305,10 @@ class StoredRuns:
             )
 
     async def expire(self) -> list[Tombstone]:
-        return await self._call(lambda store: store.expire(clock.wall_ms()))
+        gone = await self._call(lambda store: store.expire(clock.wall_ms()))
+        for stone in gone:
+            self._kept.pop(stone.run_id, None)
+        return gone
 
     async def totals(self) -> tuple[int, int]:
         found = await self._call(lambda store: store.totals())

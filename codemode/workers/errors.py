@@ -34,8 +34,9 @@ class QueueFull(SupervisorError):
 
     code = "runtime_unavailable"
 
-    def __init__(self, limit: int) -> None:
-        super().__init__(f"{limit} runs are already waiting for a worker; try again later")
+    def __init__(self, limit: int, whose: str = "") -> None:
+        runs = f"runs {whose}" if whose else "runs"
+        super().__init__(f"{limit} {runs} are already waiting for a worker; try again later")
 
 
 class Aborted(SupervisorError):

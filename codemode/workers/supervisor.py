@@ -7,12 +7,15 @@ reports the state of them all. It belongs to one event loop and never blocks it.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 
 from codemode_runtime.wire import Outcome, Refused
 from codemode_runtime.zygote_wire import Flavour
 
 from codemode.contract.report import WorkerStats, ZygoteStats
+from codemode.contract.scope import UNSAID
 from codemode.gate.fair_queue import FairQueue
+from codemode.gate.pending import share_of
 from codemode.workers.busy_wait import Processors
 from codemode.workers.errors import Aborted, QueueFull
 from codemode.workers.pool import Counters, Pool
@@ -39,6 +42,7 @@ class Supervisor:
         self._processors = Processors()
         self._pools: dict[Flavour, Pool] = {}
         self._busy = 0
+        self._slots: Counter[str] = Counter()  # by session
         self._queue: FairQueue[asyncio.Future[None]] = FairQueue()
         self._leased: set[Worker] = set()
         self._is_closed = False
@@ -74,14 +78,14 @@ class Supervisor:
         """
         if self._is_closed:
             raise Aborted("the supervisor is closed")
-        if self._busy < self.settings.engine.max_workers:
-            self._busy += 1
+        if self._may_have(session):
+            self._take_slot(session)
         else:
             await self._queue_up(session)
         try:
             worker = await self._pool(flavour).take()
         except BaseException:
-            self._free_slot()
+            self._free_slot(session)
             raise
         worker.session = session
         self._leased.add(worker)
@@ -123,30 +127,51 @@ class Supervisor:
         )
 
     async def _queue_up(self, session: str) -> None:
-        if len(self._queue) >= self.settings.engine.queue_limit:
-            raise QueueFull(self.settings.engine.queue_limit)
+        limit = self.settings.engine.queue_limit
+        if len(self._queue) >= limit:
+            raise QueueFull(limit)
+        if self._queue.count_of(session) >= self._share_of(limit, session):
+            raise QueueFull(self._share_of(limit, session), "of this session")
         waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queue.push(session, waiting)
         try:
             await waiting
         except asyncio.CancelledError:
             if waiting.done() and not waiting.cancelled() and waiting.exception() is None:
-                self._free_slot()  # the slot was given just as the leg gave up waiting
+                self._free_slot(session)  # the slot was given just as the leg gave up waiting
             else:
                 self._queue.discard(session, waiting)
             raise
 
-    def _free_slot(self) -> None:
-        while self._queue:
-            waiting = self._queue.pop()
-            if not waiting.done():
-                waiting.set_result(None)  # the slot goes straight to the next leg, never free between
-                return
+    def _share_of(self, most: int, session: str) -> int:
+        """What this session may have; hosts that name no session share nothing."""
+        if session in ("", UNSAID.session):
+            return most
+        return share_of(most, self.settings.engine.session_share_percent)
+
+    def _may_have(self, session: str) -> bool:
+        most = self.settings.engine.max_workers
+        return self._busy < most and self._slots[session] < self._share_of(most, session)
+
+    def _take_slot(self, session: str) -> None:
+        self._busy += 1
+        self._slots[session] += 1
+
+    def _free_slot(self, session: str) -> None:
+        """The slot goes straight to the next leg whose session may have it, never free between."""
         self._busy -= 1
+        self._slots[session] -= 1
+        if not self._slots[session]:
+            del self._slots[session]
+        while (found := self._queue.pop_of(self._may_have)) is not None:
+            of_session, waiting = found
+            if not waiting.done():
+                self._take_slot(of_session)
+                waiting.set_result(None)
 
     def _on_release(self, worker: Worker) -> None:
         self._leased.discard(worker)
-        self._free_slot()
+        self._free_slot(worker.session)
 
     def _pool(self, flavour: Flavour) -> Pool:
         pool = self._pools.get(flavour)

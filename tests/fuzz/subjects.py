@@ -6,6 +6,7 @@ from tests.fuzz.config_fuzzer import configurations
 from tests.fuzz.declaration_fuzzer import declarations
 from tests.fuzz.differential_fuzzer import engine_suspension, guest_suspension
 from tests.fuzz.frame_fuzzer import frames, rogue_workers
+from tests.fuzz.gate_fuzzer import gate
 from tests.fuzz.program_fuzzer import programs
 from tests.fuzz.rpc_fuzzer import lines, live_server
 from tests.fuzz.runner import Opener
@@ -15,6 +16,7 @@ from tests.fuzz.worker_fuzzer import worker_orders
 # Decoders of foreign bytes in pure Python: also what coverage-guided runs can look into.
 DECODERS: dict[str, Opener] = {
     "frames": frames,
+    "gate": gate,
     "envelopes": envelopes,
     "config": configurations,
     "rpc": lines,

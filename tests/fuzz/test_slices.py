@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from codemode_runtime import parts
 from codemode_runtime.frames import Frame, FrameReader
 from codemode_snapshots import sqlite_rows
 from msgspec import MsgspecError
@@ -26,6 +27,7 @@ REGRESSIONS = sorted((Path(__file__).parent / "regressions").iterdir())
 SECONDS = 12.0  # at most; a machine with nothing else to do needs a few
 TRIES = {
     "frames": 600,
+    "gate": 600,
     "envelopes": 4000,
     "config": 1500,
     "rpc": 3000,
@@ -74,7 +76,7 @@ def test_the_same_seed_makes_the_same_inputs(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["frames", "envelopes", "config", "rpc", "declarations", "store-files", "programs"]
+    "name", ["frames", "gate", "envelopes", "config", "rpc", "declarations", "store-files", "programs"]
 )
 def test_a_planted_defect_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(name, monkeypatch)
@@ -91,6 +93,9 @@ def plant(name: str, patch: pytest.MonkeyPatch) -> None:
     match name:
         case "frames":
             patch.setattr(FrameReader, "feed", _forgetful(FrameReader.feed))
+        case "gate":
+            patch.setattr(parts, "_count", returns(1))
+            patch.setattr(parts, "_ROUGH", 10)
         case "envelopes":
             patch.setattr("hmac.compare_digest", returns(True))
         case "config":
