@@ -48,14 +48,7 @@ def test_a_lower_plane_loads_nothing_of_the_others(package: str, others: set[str
 @pytest.mark.guarantee("host-stays-light")
 def test_importing_codemode_loads_no_engine_no_parser_and_no_compressor() -> None:
     alone, whole = loaded_by("codemode")
-    heavy = {
-        "wasmtime",
-        "tree_sitter",
-        "tree_sitter_javascript",
-        "tree_sitter_typescript",
-        "quickjs_rs",
-        "zstandard",
-    }
+    heavy = {"wasmtime", "tree_sitter", "tree_sitter_javascript", "zstandard"}
     assert "codemode" in alone
     assert whole & {*heavy, *FRAMEWORKS} == set()
 

@@ -31,11 +31,10 @@ _UNAWAITED_CALL = "This call was not awaited and failed: `await` it, or catch it
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The model's text as sent. `exact_positions`: False if it was reprinted before it ran."""
+    """The model's text as sent."""
 
     text: str
     language: Language = "javascript"
-    exact_positions: bool = True
 
 
 def explain_failure(
@@ -180,7 +179,7 @@ def _hint(failure: wire.Failure, at: Position | None, program: Program, availabl
 
 
 def _position(error: wire.ThrownError, program: Program) -> Position | None:
-    if not program.exact_positions or error.stack is None:
+    if error.stack is None:
         return None
     return find_position(error.stack, program.text, error.name or "Error")
 

@@ -25,7 +25,7 @@ class Memory(msgspec.Struct, array_like=True):
 
     program: str
     language: Language
-    exact_positions: bool
+    place: bool  # of a field that is gone; older states must still be readable
     returned: bool
     meter: bytes
     pending: list[Work]

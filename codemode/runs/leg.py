@@ -37,7 +37,7 @@ from codemode.runs.recorder import Recorder
 from codemode.runs.run import Run
 from codemode.runs.stored_runs import StoredRuns
 from codemode.workers.errors import Aborted, SupervisorError
-from codemode.workers.supervisor import Supervisor, second_opinion
+from codemode.workers.supervisor import Supervisor
 from codemode.workers.worker import Worker
 
 if TYPE_CHECKING:  # 4 ms of import, for programs that fail
@@ -72,25 +72,20 @@ class Leg:
 
     async def lead(self, opening: Opening) -> CodeModeResult:
         """Always ends with a result, and with the worker released."""
-        flavour = opening.flavour_of(self.run)
-        while True:
-            queued = time.perf_counter_ns()
+        queued = time.perf_counter_ns()
+        try:
+            worker = await opening.lease(self)
+        except SupervisorError as error:
+            return await opening.no_worker(self, explain_worker(error))
+        queue_us = (time.perf_counter_ns() - queued) // 1000
+        with worker:
             try:
-                worker = await opening.lease(self, flavour)
+                outcome = await opening.begin(self, worker, queue_us)
+                if isinstance(outcome, Failed):
+                    return outcome
+                return await self._drive(worker, outcome)
             except SupervisorError as error:
-                return await opening.no_worker(self, explain_worker(error))
-            queue_us = (time.perf_counter_ns() - queued) // 1000
-            with worker:
-                try:
-                    outcome = await opening.begin(self, worker, queue_us)
-                    if isinstance(outcome, Failed):
-                        return outcome
-                    other = second_opinion(flavour, outcome)
-                    if other is None:
-                        return await self._drive(worker, outcome)
-                except SupervisorError as error:
-                    return await self.fail(explain_worker(error))
-            flavour = other
+                return await self.fail(explain_worker(error))
 
     # ---- for openings --------------------------------------------------------------------------------------
 
@@ -271,11 +266,10 @@ class Leg:
         from codemode.failures import Program
 
         active = self.run.active
-        return Program(active.program, active.language, active.exact_positions)
+        return Program(active.program, active.language)
 
     def _note(self, outcome: wire.Outcome) -> None:
         if not isinstance(outcome, wire.Refused | wire.RestoreRefused):
-            self.run.active.note_positions(outcome.exact_positions)
             self._recorder.computed(self.run, outcome.spent, self._restored_bytes)
 
 

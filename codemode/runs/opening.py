@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from codemode_runtime import wire
-from codemode_runtime.zygote_wire import Flavour
 from msgspec import Struct
 
 from codemode.contract.explained import Explained
@@ -33,11 +32,7 @@ class LegPolicy(Struct, frozen=True):
 class Opening(Protocol):
     """Begins one leg; used once."""
 
-    def flavour_of(self, run: Run) -> Flavour:
-        """The flavour of worker that it needs."""
-        ...
-
-    async def lease(self, leg: Leg, flavour: Flavour) -> Worker:
+    async def lease(self, leg: Leg) -> Worker:
         """Waits for a worker. Raises SupervisorError."""
         ...
 
@@ -59,11 +54,9 @@ class Start:
     def __init__(self, budget_ms: int) -> None:
         self._budget_ms = budget_ms
 
-    def flavour_of(self, run: Run) -> Flavour:
-        return run.active.language
-
-    async def lease(self, leg: Leg, flavour: Flavour) -> Worker:
-        return await leg.services.supervisor.lease(session=leg.run.scope.session, flavour=flavour)
+    async def lease(self, leg: Leg) -> Worker:
+        run = leg.run
+        return await leg.services.supervisor.lease(session=run.scope.session, flavour=run.active.language)
 
     async def no_worker(self, leg: Leg, why: Explained) -> Failed:
         return await leg.fail(why)

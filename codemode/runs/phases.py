@@ -42,7 +42,6 @@ class Suspended(Struct):
     """`is_stored` is False while its snapshot is being written. `unrecorded` is a tuple because it is mostly
     empty and there may be thousands of suspended runs."""
 
-    exact_positions: bool
     is_stored: bool = False
     stored_bytes: int = 0
     idle_waits: int = 0  # waits in which nothing settled
@@ -82,13 +81,12 @@ _WORD = re.compile(r"[\w$]+")
 class Active:
     """What a leg works with; when the run is suspended, all of it is in the snapshot."""
 
-    __slots__ = ("exact_positions", "language", "meter", "named_tools", "output", "program", "returned")
+    __slots__ = ("language", "meter", "named_tools", "output", "program", "returned")
 
     def __init__(self, program: str, language: Language, meter: RunMeter) -> None:
         self.program = program
         self.language: Language = language
         self.meter = meter
-        self.exact_positions = True
         self.returned = False
         self.output: list[Output] = []  # new since the last result
         self.named_tools: tuple[str, ...] | None = (
@@ -115,10 +113,6 @@ class Active:
 
     def note_idle(self, returned: bool) -> None:
         self.returned = returned
-
-    def note_positions(self, exact: bool) -> None:
-        """`exact`: lines and columns are those of the model's own text, which was not reprinted."""
-        self.exact_positions = exact
 
 
 NO_CONTEXT = CallContext()  # the host said nothing about its caller

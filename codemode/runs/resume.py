@@ -11,7 +11,6 @@ import contextlib
 import logging
 
 from codemode_runtime import wire
-from codemode_runtime.zygote_wire import Flavour
 from codemode_snapshots import SnapshotError, StoreUnavailable
 
 from codemode import clock
@@ -110,16 +109,13 @@ class Resume:
         self._opened = opened
         self._deadline = deadline
 
-    def flavour_of(self, run: Run) -> Flavour:  # noqa: ARG002 - an Opening's shape
-        return "javascript"
-
-    async def lease(self, leg: Leg, flavour: Flavour) -> Worker:
+    async def lease(self, leg: Leg) -> Worker:
         """Leases before the claim: if there is no worker the run stays as it was. An engine that closes
         meanwhile leaves the run in the store, because nothing of it runs yet."""
         run, services = leg.run, leg.services
         with run.listening():
             try:
-                return await services.supervisor.lease(session=run.scope.session, flavour=flavour)
+                return await services.supervisor.lease(session=run.scope.session)
             except asyncio.CancelledError:
                 task = run.caller_task
                 if self._opened is not None and (run.is_left or (task is not None and task.keeps)):
@@ -150,9 +146,7 @@ class Resume:
         leg.set_budget(budget_ms, len(opened.delta))
         lost: SupervisorError | None = None
         try:
-            worker.send_resume(
-                opened.delta, settled, leg.limits, budget_ms, run.environment, run.exact_positions
-            )
+            worker.send_resume(opened.delta, settled, leg.limits, budget_ms, run.environment)
         except SupervisorError as error:
             lost = error
         # this happens while the worker restores the program

@@ -160,11 +160,6 @@ class Run:
         return None if self._active is None else self._active.meter
 
     @property
-    def exact_positions(self) -> bool:
-        phase = self._phase
-        return phase.exact_positions if isinstance(phase, Suspended) else self.active.exact_positions
-
-    @property
     def late(self) -> tuple[CallEnd, ...]:
         return self._late
 
@@ -196,7 +191,7 @@ class Run:
         memory = Memory(
             active.program,
             active.language,
-            active.exact_positions,
+            True,
             active.returned,
             active.meter.encode(),
             [work.for_snapshot() for work in flight.pending.values()],
@@ -208,7 +203,7 @@ class Run:
             origin.allow,
             active.name_tools(self.environment.catalog),
         )
-        self._enter(Suspended(active.exact_positions))
+        self._enter(Suspended())
         return encode_memory(memory)
 
     def stored(self, size: int, expires_ms: int) -> None:
@@ -251,7 +246,6 @@ class Run:
 
     def _open(self, memory: Memory, meter: RunMeter) -> None:
         active = self._active = Active(memory.program, memory.language, meter)
-        active.note_positions(memory.exact_positions)
         active.note_idle(memory.returned)
         active.remember_tools(memory.named_tools)
         self._catch_up(meter)

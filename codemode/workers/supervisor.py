@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 
-from codemode_runtime.wire import Outcome, Refused
 from codemode_runtime.zygote_wire import Flavour
 
 from codemode.contract.report import WorkerStats, ZygoteStats
@@ -21,16 +20,6 @@ from codemode.workers.errors import Aborted, QueueFull
 from codemode.workers.pool import Counters, Pool
 from codemode.workers.settings import WorkerSettings
 from codemode.workers.worker import Worker
-
-
-def second_opinion(flavour: Flavour, outcome: Outcome) -> Flavour | None:
-    """The flavour in which to start a refused program once more, or None.
-
-    OXC parses TypeScript that the parser of the first flavour refuses, but takes seconds to load. So it has a
-    flavour of its own, which is started for the first program that needs it.
-    """
-    refused = isinstance(outcome, Refused) and outcome.code == "typescript_transform_failed"
-    return "typescript-oxc" if refused and flavour == "typescript" else None
 
 
 class Supervisor:
@@ -74,7 +63,7 @@ class Supervisor:
         """A worker for one leg, which the caller must release. Cancel to stop waiting for it.
 
         Raises QueueFull at once if too many legs are waiting, RuntimeUnavailable if no worker can be started.
-        The flavour is the program's language; see `second_opinion` for TypeScript that is refused.
+        The flavour is the program's language.
         """
         if self._is_closed:
             raise Aborted("the supervisor is closed")

@@ -138,7 +138,6 @@ class Worker:
         limits: Limits,
         budget_ms: int,
         descriptor: RunDescriptor,
-        exact_positions: bool,
     ) -> None:
         """Has the worker restore a captured guest and deliver settlements; `outcome` waits for the result.
 
@@ -146,7 +145,7 @@ class Worker:
         """
         self._begin(descriptor, limits)
         packed = pack_settlements(settlements)
-        resume = wire.ResumeLeg(limits, budget_ms, descriptor.offer, len(packed), exact_positions)
+        resume = wire.ResumeLeg(limits, budget_ms, descriptor.offer, len(packed))
         self._open(frame_parts(wire.encode(resume), delta, packed), budget_ms)
 
     async def deliver(self, settlements: Sequence[Settlement]) -> wire.Outcome:

@@ -1,16 +1,16 @@
 """What is changed in the engine's source before it is compiled: as little as possible, each with its reason.
 
-A change replaces text that occurs exactly once. The source is pinned by hash, so one that does not fit means
-that a new version of the engine has to be read for it. Called by make_image.py and sanitize.py.
+The source is pinned by hash, so a change that does not fit means that a new version of the engine has to be
+read for it. Called by make_image.py and sanitize.py.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from change import Change
+from change import Change, changed
 from polls import POLLS
-from source import BuildError, write_whole
+from source import write_whole
 
 # An error is placed by the last location that was emitted before the instruction that threw it. The engine
 # emits the location of a call before its arguments, and takes it from the first of them: `f(g(x))` with an
@@ -181,19 +181,62 @@ static void sort_cc(int *buf, int len)
     ),
 )
 
-CHANGES = (*CALL_SITES, *MATH, *STRINGIFY, *POLLS, *HASHES, *BOUND, *MARKS)
+# The compiler of TypeScript adds text to lines of a program (an enum becomes a function call), and says in a
+# comment behind it how many bytes it added: `/*`, U+0001, the number. Columns are counted as if neither were
+# there, so that an error is placed where the program as it was sent has it. A program that writes such
+# comments itself misplaces its own errors, on their line.
+COLUMNS = (
+    Change(
+        """            /* comment */
+            p += 2;
+            for(;;) {
+                if (*p == '\\0' && p >= s->buf_end) {
+                    js_parse_error(s, "unexpected end of comment");""",
+        """            /* comment */
+            const uint8_t *opened = p;
+            p += 2;
+            for(;;) {
+                if (*p == '\\0' && p >= s->buf_end) {
+                    js_parse_error(s, "unexpected end of comment");""",
+    ),
+    Change(
+        """                } else {
+                    p++;
+                }
+            }
+            s->mark = p;
+            goto redo;
+        } else if (p[1] == '/') {
+            /* line comment */""",
+        """                } else {
+                    p++;
+                }
+            }
+            s->mark = p;
+            if (opened[2] == 1) {
+                ptrdiff_t added = 0;
+                for(const uint8_t *d = opened + 3; *d >= '0' && *d <= '9' && added < (1 << 24); d++)
+                    added = added * 10 + (*d - '0');
+                added += p - opened;
+                if (added <= p - s->line_start) {
+                    s->eol += added;
+                    s->line_start += added;
+                }
+            }
+            goto redo;
+        } else if (p[1] == '/') {
+            /* line comment */""",
+    ),
+)
+
+CHANGES = (*CALL_SITES, *MATH, *STRINGIFY, *POLLS, *HASHES, *BOUND, *MARKS, *COLUMNS)
 
 
 def write_changed(engine: Path, folder: Path) -> list[str]:
     """Writes the changed files to `folder`, for a compiler that looks there before it looks in `engine`, and
     returns their names. Raises BuildError, and has written nothing then."""
-    texts: dict[str, str] = {}
-    for change in CHANGES:
-        text = texts.get(change.file) or (engine / change.file).read_text("utf-8")
-        if text.count(change.before) != 1:
-            line = change.before.strip().splitlines()[0]
-            raise BuildError(f"{change.file} is not the one that changes.py was written for: see {line!r}")
-        texts[change.file] = text.replace(change.before, change.after)
+    names = list(dict.fromkeys(change.file for change in CHANGES))
+    texts = {name: changed((engine / name).read_text("utf-8"), CHANGES, name) for name in names}
     for name, text in texts.items():
         write_whole(folder / name, text.encode())
-    return list(texts)
+    return names

@@ -1,4 +1,5 @@
-"""Builds the guest image: fetch QuickJS-NG, compile it with the shim, boot it, write the memory back.
+"""Builds the guest image: fetch QuickJS-NG, compile it with the shim, boot it, write the memory back; and
+beside it the compiler of TypeScript, a program for the guest.
 
 `python runtime/build/make_image.py [folder]` from a clone; hatch_hook.py calls `build` for wheels. Does
 nothing when the image on disk was made from the same inputs. Two builds give the same bytes, wherever and
@@ -21,14 +22,16 @@ from typing import Any
 
 import change
 import changes
+import compiler
 import polls
 import source
 import wasm_binary
+from compiler import BABEL
 from source import QUICKJS, BuildError, write_whole
 
 RUNTIME = Path(__file__).resolve().parent.parent
 IMAGE = RUNTIME / "codemode_runtime" / "image"
-SHIM, PRELUDE = RUNTIME / "shim", RUNTIME / "prelude"
+SHIM, PRELUDE, COMPILER = RUNTIME / "shim", RUNTIME / "prelude", RUNTIME / "compiler"
 ENGINE_FILES = ("libregexp.c", "libunicode.c", "dtoa.c")  # quickjs.c itself is included by shim/engine.c
 SCRATCH_AT = 40  # in the block: scratch_ptr, scratch_len
 STACK_BYTES = 3 << 20
@@ -40,11 +43,18 @@ FLAGS = (
 
 
 def build(folder: Path = IMAGE, say: Callable[[str], None] = print) -> None:
-    """Makes the image in `folder` up to date. Raises BuildError."""
+    """Makes what is in `folder` up to date. Raises BuildError."""
     inputs = _inputs()
     manifest = folder / "manifest.json"
-    if _is_current(manifest, inputs):
-        return
+    if not _is_current(manifest, "guest.wasm", inputs):
+        _build_guest(folder, manifest, inputs, say)
+    inputs = _compiler_inputs()
+    manifest = folder / "typescript.json"
+    if not _is_current(manifest, "typescript.js", inputs):
+        _build_compiler(folder, manifest, inputs, say)
+
+
+def _build_guest(folder: Path, manifest: Path, inputs: dict[str, Any], say: Callable[[str], None]) -> None:
     say("building the guest image (QuickJS-NG to WebAssembly, about a minute the first time) …")
     engine = source.fetch(QUICKJS, cache())
     with tempfile.TemporaryDirectory() as scratch:
@@ -57,26 +67,43 @@ def build(folder: Path = IMAGE, say: Callable[[str], None] = print) -> None:
     say(f"guest image {digest[:12]}: {len(image) // 1024} KiB")
 
 
+def _build_compiler(folder: Path, manifest: Path, inputs: dict[str, Any], say: Callable[[str], None]) -> None:
+    """Apart from the guest: deltas are bound to that one, and a new compiler must not make them void."""
+    script = compiler.make_compiler(COMPILER, cache()).encode()
+    digest = _digest(script)
+    write_whole(folder / "typescript.js", script)
+    write_whole(manifest, json.dumps({"sha256": digest, "inputs": inputs}, indent=2).encode())
+    say(f"compiler of TypeScript {digest[:12]}: {len(script) // 1024} KiB")
+
+
+def _compiler_inputs() -> dict[str, Any]:
+    return {
+        "source": {"package": BABEL.name, "version": BABEL.version, "sha256": BABEL.sha256},
+        "files": _digests([*compiler.compiler_files(COMPILER), Path(compiler.__file__).resolve()]),
+    }
+
+
 def _inputs() -> dict[str, Any]:
     _version("wasmtime")  # needed at the end of a build; better missed at its beginning
     return {
         "source": {"package": QUICKJS.package, "version": QUICKJS.version, "sha256": QUICKJS.sha256},
         "ziglang": _version("ziglang"),
         "flags": list(FLAGS),
-        "files": {
-            file.relative_to(RUNTIME).as_posix(): _digest(file.read_bytes())
-            for file in (*_shim(), *prelude_files(), *_builders())
-        },
+        "files": _digests([*_shim(), *prelude_files(), *_builders()]),
     }
 
 
-def _is_current(manifest: Path, inputs: dict[str, Any]) -> bool:
+def _is_current(manifest: Path, product: str, inputs: dict[str, Any]) -> bool:
     try:
         facts = json.loads(manifest.read_bytes())
-        image = (manifest.parent / "guest.wasm").read_bytes()
+        made = (manifest.parent / product).read_bytes()
     except (OSError, ValueError):
         return False
-    return facts.get("inputs") == inputs and _digest(image) == facts.get("sha256")
+    return facts.get("inputs") == inputs and _digest(made) == facts.get("sha256")
+
+
+def _digests(files: list[Path]) -> dict[str, str]:
+    return {file.relative_to(RUNTIME).as_posix(): _digest(file.read_bytes()) for file in files}
 
 
 def _digest(data: bytes) -> str:

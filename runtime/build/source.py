@@ -1,7 +1,7 @@
 """Where the engine's C source comes from: the quickjs-ng sdist, fetched by name with pip, checked by hash.
 
 Nothing of it is ever committed. Files in the cache appear whole or not at all, so that builds may run side
-by side, and are compared with the pinned hash every time. Called by make_image.py only.
+by side, and are compared with the pinned hash every time. Called by make_image.py and compiler.py.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ QUICKJS = Pin(
 def fetch(pin: Pin, cache: Path) -> Path:
     """The folder with the C files; downloads once, verifies every time."""
     archive = cache / pin.archive
-    data = _read(archive)
+    data = read_if_there(archive)
     if data is None or hashlib.sha256(data).hexdigest() != pin.sha256:
         data = _download(pin)
         write_whole(archive, data)
     folder = cache / f"{pin.package}-{pin.version}"
     for name, content in _c_files(data, pin.subfolder).items():
-        if _read(folder / name) != content:
+        if read_if_there(folder / name) != content:
             write_whole(folder / name, content)
     return folder
 
@@ -83,7 +83,7 @@ def _download(pin: Pin) -> bytes:
             ),
         ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-        data = _read(Path(scratch) / pin.archive)
+        data = read_if_there(Path(scratch) / pin.archive)
     if done.returncode or data is None:
         raise BuildError(
             f"pip could not fetch the source of {pin.package} {pin.version} with the pinned hash "
@@ -110,7 +110,7 @@ def _c_files(archive: bytes, subfolder: str) -> dict[str, bytes]:
     return found
 
 
-def _read(path: Path) -> bytes | None:
+def read_if_there(path: Path) -> bytes | None:
     try:
         return path.read_bytes()
     except FileNotFoundError:

@@ -62,6 +62,28 @@ def load(folder: Path = FOLDER) -> Image:
     )
 
 
+class _CompilerManifest(msgspec.Struct, frozen=True):
+    sha256: str
+
+
+def load_compiler(folder: Path = FOLDER) -> str:
+    """Reads and verifies the compiler of TypeScript, a program for the guest."""
+    try:
+        manifest = msgspec.json.decode((folder / "typescript.json").read_bytes(), type=_CompilerManifest)
+        script = (folder / "typescript.js").read_bytes()
+    except FileNotFoundError:
+        raise ImageUnavailable(
+            "the compiler of TypeScript is not built: run `make` in a clone, or install a wheel"
+        ) from None
+    except (OSError, msgspec.DecodeError) as error:
+        raise ImageUnavailable(f"the compiler of TypeScript cannot be read: {error}") from None
+    if hashlib.sha256(script).hexdigest() != manifest.sha256:
+        raise ImageUnavailable(
+            "the compiler of TypeScript is damaged (its hash differs from its manifest): build it again"
+        )
+    return script.decode()
+
+
 def default_cache() -> Path | None:
     """Where machine code made from the image is kept for this user. Here, because the host needs it too.
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codemode_runtime import image as images
-from codemode_runtime.compile import preload, prepare
+from codemode_runtime.compile import preload_javascript, prepare
 from codemode_runtime.compiled import is_cached, load_machine
 from codemode_runtime.confine import writable_bytes
 from codemode_runtime.confine.kernel import this_kernel
@@ -59,7 +59,7 @@ def load(setup: Setup, trusted: bool, on_compile: Callable[[], None]) -> Loaded:
         if trusted:
             _compile_apart(image, cache)
     machine = load_machine(image, cache, trusted=trusted)
-    _preload(setup.flavour)
+    _preload(setup.flavour, machine, image, setup.memory_bytes)
     room = _ROOM_BYTES + _COPIES * setup.memory_bytes
     hot = find_hot_pages(machine, image)
     loaded = Loaded(machine, image, hot, setup.memory_bytes, writable_bytes() + room, setup.confined)
@@ -85,14 +85,12 @@ def _compile_apart(image: Image, cache: Path) -> None:
     os.waitpid(child, 0)
 
 
-def _preload(flavour: Flavour) -> None:
-    match flavour:
-        case "javascript":
-            preload("javascript")
-        case "typescript":
-            preload("typescript")
-        case "typescript-oxc":
-            preload("typescript", fallback=True)
+def _preload(flavour: Flavour, machine: Machine, image: Image, memory_bytes: int) -> None:
+    preload_javascript()
+    if flavour == "typescript":
+        from codemode_runtime.compile import typescript
+
+        typescript.preload(machine, image, memory_bytes)
 
 
 def _rehearse(loaded: Loaded) -> None:

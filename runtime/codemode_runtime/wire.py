@@ -110,16 +110,12 @@ class StartLeg(Message, frozen=True):
 
 
 class ResumeLeg(Message, frozen=True):
-    """The frame's tail is packed settlements, so many bytes of them, and the delta.
-
-    `exact_positions` is what the worker that started the program reported.
-    """
+    """The frame's tail is packed settlements, so many bytes of them, and the delta."""
 
     limits: Limits
     budget_ms: int
     offer: Offer
     settlements_bytes: int
-    exact_positions: bool
 
 
 class Deliver(Message, frozen=True):
@@ -190,12 +186,10 @@ class Failure(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Measured(Message, frozen=True, kw_only=True):
-    """What a worker adds to what its guest says. `exact_positions` is False if the program was reprinted, and
-    its positions mean nothing. A large batch is in the frame's tail, in so many `chunks` (batches.py), and so
-    is a large result or failure: `apart`, it is the last of them."""
+    """What a worker adds to what its guest says. A large batch is in the frame's tail, in so many `chunks`
+    (batches.py), and so is a large result or failure: `apart`, it is the last of them."""
 
     spent: Spent = Spent()
-    exact_positions: bool = True
     chunks: Count = 0
     apart: bool = False
 

@@ -39,7 +39,6 @@ class WorkerLoop:
         self._memory_bytes = memory_bytes
         self._watchdog = Watchdog(self._answer_and_exit)
         self._watchdog.start()
-        self._exact_positions = True  # for the program of this leg
         self._expects_soon = False  # a request is announced, or the guest waits for calls, which may be quick
 
     def serve(self, layers: Sequence[Layer]) -> None:
@@ -63,7 +62,7 @@ class WorkerLoop:
         self._obey(wire.decode_to_worker(wire.encode(wire.Deliver())), settled)
         self._guest.close()
         self._guest = self._make_guest()
-        resume = wire.ResumeLeg(limits, 60_000, wire.Offer(), len(settled), exact_positions=True)
+        resume = wire.ResumeLeg(limits, 60_000, wire.Offer(), len(settled))
         self._obey(wire.decode_to_worker(wire.encode(resume)), settled + delta)
         self._guest.close()
         self._line = line
@@ -89,7 +88,6 @@ class WorkerLoop:
 
     def _reset(self, layers: Sequence[Layer]) -> None:
         self._watchdog.arm(None)
-        self._exact_positions = True
         self._expects_soon = False
         self._guest = self._make_guest()
         self._line.send(wire.encode(wire.Ready(tuple(layers))))
@@ -114,13 +112,11 @@ class WorkerLoop:
             self._line.send(wire.encode(refused))
             return
         self._watchdog.leave()
-        self._exact_positions = prepared.exact_positions
         self._compute(lambda: self._guest.start(prepared.code), prepare_us=_micros_since(began))
 
     def _resume(self, resume: wire.ResumeLeg, tail: Data) -> None:
         settlements, delta = tail[: resume.settlements_bytes], memoryview(tail)[resume.settlements_bytes :]
         self._begin(resume.limits, resume.budget_ms, resume.offer)
-        self._exact_positions = resume.exact_positions
         began = time.perf_counter_ns()
         try:
             self._guest.restore(delta, resume.limits)
@@ -144,7 +140,7 @@ class WorkerLoop:
 
     def _report(self, outcome: GuestOutcome, spent: wire.Spent) -> None:
         self._expects_soon = isinstance(outcome, wire.Idle) and outcome.pending_calls > 0
-        measured: dict[str, Any] = {"spent": spent, "exact_positions": self._exact_positions}
+        measured: dict[str, Any] = {"spent": spent}
         try:
             head, tail = _encode(outcome, measured)
         except batches.TooMuch:
@@ -161,12 +157,11 @@ class WorkerLoop:
         """Runs in the watchdog's thread. The guest computes on, so its messages may be half written."""
         try:
             sent = b"[]" if guest is None else guest.read_messages()
-            measured: dict[str, Any] = {"exact_positions": self._exact_positions}
             try:
                 batches.split(sent)
-                head, tail = _encode(wire.Interrupted(sent), measured)
+                head, tail = _encode(wire.Interrupted(sent), {})
             except (batches.TooMuch, FrameRefused):
-                head, tail = _encode(wire.Interrupted(b"[]"), measured)
+                head, tail = _encode(wire.Interrupted(b"[]"), {})
             self._line.send(head, tail)
         finally:
             os._exit(0)

@@ -9,7 +9,7 @@ import msgspec
 from codemode_runtime.shapes import Layer
 from codemode_runtime.wire import Message
 
-Flavour = Literal["javascript", "typescript", "typescript-oxc"]
+Flavour = Literal["javascript", "typescript"]
 
 
 class Setup(Message, frozen=True):

@@ -236,18 +236,6 @@ def test_a_call_nobody_awaited_says_so() -> None:
     )
 
 
-def test_a_reprinted_program_gets_no_position_but_keeps_its_hints() -> None:
-    failure = wire.Failure(
-        "exception",
-        error=wire.ThrownError("TypeError", "not a function", stack="    at program (program:1:6)\n"),
-    )
-    program = Program("enum A { B }\nawait tools.web_serch({})", "typescript", exact_positions=False)
-    assert explain_failure(failure, program, AVAILABLE, CONFIG).text == (
-        "TypeError: not a function\n"
-        "There is no `tools.web_serch`. Did you mean `tools.web_search` or `tools.search`?"
-    )
-
-
 def test_types_are_not_advised_where_typescript_is_switched_off() -> None:
     ran = run("const n: number = 1")
     assert isinstance(ran.outcome, Threw)

@@ -61,7 +61,7 @@ def messages() -> tuple[bytes, ...]:
             wire.Idle(said, False, 1, 2, 3, spent=spent),
             wire.Idle((), True, 0, 0, 0, spent=spent),
             wire.Done(said[6:], value, spent=spent),  # what an honest worker says
-            *(wire.Threw(said[6:], Raw(failure), exact_positions=False) for failure in _FAILURES),
+            *(wire.Threw(said[6:], Raw(failure)) for failure in _FAILURES),
             *(wire.Stopped((), reason) for reason in Stop),
             wire.Done((), wire.Value(Raw(b"7"), ())),
             wire.Done((), wire.Value(Raw(b'["a", 1]'), ())),

@@ -43,7 +43,7 @@ def orders() -> tuple[bytes, ...]:
         for order in (
             wire.StartLeg(program, "javascript", limits, _BUDGET_MS, offer),
             wire.StartLeg("return 1 as any", "typescript", limits, _BUDGET_MS, offer),
-            wire.ResumeLeg(limits, _BUDGET_MS, offer, len(_SETTLED), exact_positions=True),
+            wire.ResumeLeg(limits, _BUDGET_MS, offer, len(_SETTLED)),
             wire.Deliver(),
             wire.Capture(1 << 20),
             wire.Reset(),

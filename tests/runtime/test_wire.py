@@ -16,12 +16,11 @@ from codemode_runtime.frames import (
     FrameTooLarge,
     encode_frame,
 )
-from codemode_runtime.shapes import Limits
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-IDLE = b'{"type":"idle","messages":%s,"spent":{},"exact_positions":true,"returned":false,%s}'
+IDLE = b'{"type":"idle","messages":%s,"spent":{},"returned":false,%s}'
 PENDING = b'"pending_calls":1,"pending_timers":0,"pending_yields":0'
 CALL = b'{"type":"call","id":1,"method":"call","target":"t","args":[1]}'
 
@@ -73,13 +72,13 @@ def test_a_frame_over_the_cap_is_not_sent() -> None:
 
 
 def test_a_message_of_a_worker_is_read_as_it_was_written() -> None:
-    sent = wire.Idle(Raw(b"[" + CALL + b"]"), True, 1, 0, 0, spent=wire.Spent(1, 2, 3), exact_positions=False)
+    sent = wire.Idle(Raw(b"[" + CALL + b"]"), True, 1, 0, 0, spent=wire.Spent(1, 2, 3))
     read = wire.decode_from_worker(wire.encode(sent))
     assert isinstance(read, wire.Idle)
     (call,) = read.messages
     assert isinstance(call, wire.Call)
     assert (call.id, call.method, call.target, bytes(call.args)) == (1, "call", "t", b"[1]")
-    assert (read.spent, read.exact_positions, read.returned) == (wire.Spent(1, 2, 3), False, True)
+    assert (read.spent, read.returned) == (wire.Spent(1, 2, 3), True)
 
 
 @pytest.mark.parametrize(
@@ -150,15 +149,3 @@ def test_json_that_is_none_is_refused(json: bytes) -> None:
 
 def test_of_two_equal_keys_the_last_one_counts() -> None:
     assert wire.decode_value(b'{"a":1,"a":2}') == {"a": 2}
-
-
-def test_a_resumed_leg_has_to_say_whether_positions_are_exact() -> None:
-    order = wire.encode(wire.ResumeLeg(Limits(), 1, wire.Offer(), 0, exact_positions=False))
-    read = wire.decode_to_worker(order)
-    assert isinstance(read, wire.ResumeLeg)
-    assert not read.exact_positions
-    for wrong in (b"null", b"0", b'"false"'):
-        with pytest.raises(msgspec.ValidationError):
-            wire.decode_to_worker(order.replace(b'"exact_positions":false', b'"exact_positions":' + wrong))
-    with pytest.raises(msgspec.ValidationError):
-        wire.decode_to_worker(order.replace(b',"exact_positions":false', b""))

@@ -24,7 +24,7 @@ from codemode_runtime.line import Line
 from codemode_runtime.loading import Loaded
 from codemode_runtime.shapes import MAX_OUTPUT_ITEMS
 
-DONE = b'{"type":"done","messages":[],"spent":{},"exact_positions":true,"result":{"value":%s,"lossy":[]}}'
+DONE = b'{"type":"done","messages":[],"spent":{},"result":{"value":%s,"lossy":[]}}'
 IDLE = wire.encode(wire.Idle((), False, 0, 0, 0))
 _PTRACE_ATTACH = 16
 _READY = wire.encode(wire.Ready(()))

@@ -19,7 +19,7 @@ def main(control_fd: int, host_pid: int) -> NoReturn:
 def _serve(line: Line, loaded: Loaded, parent_pid: int, hurry: bool) -> None:
     line.send(wire.encode(wire.Ready(())))
     line.receive()
-    modules = sorted({name.partition(".")[0] for name in sys.modules})
+    modules = sorted(sys.modules)
     result = Raw(msgspec.json.encode({"value": modules, "lossy": []}))
     line.send(wire.encode(wire.Done((), result)))
     line.receive()

@@ -58,7 +58,7 @@ def test_a_lease_that_ends_before_its_outcome_is_asked_for_leaves_no_error_that_
     async def scenario() -> None:
         async with supervisor() as found:
             with await found.lease() as worker:
-                worker.send_resume(b"", (), Limits(), BUDGET_MS, Offering(), True)
+                worker.send_resume(b"", (), Limits(), BUDGET_MS, Offering())
 
     assert complaints(scenario) == []
 

@@ -9,7 +9,8 @@ from tests.harness.workers import supervisor, value_of
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
-FOREIGN_TO_HOSTS = {"wasmtime", "tree_sitter", "tree_sitter_typescript", "zstandard", "quickjs_rs"}
+TYPESCRIPT = "codemode_runtime.compile.typescript"
+FOREIGN_TO_HOSTS = {"wasmtime", "tree_sitter", "zstandard"}
 
 
 def test_the_host_loads_neither_wasmtime_nor_a_parser() -> None:
@@ -21,12 +22,8 @@ def test_the_host_loads_neither_wasmtime_nor_a_parser() -> None:
 @pytest.mark.parametrize(
     ("flavour", "absent", "present"),
     [
-        (
-            "javascript",
-            {"codemode", "tree_sitter_typescript", "quickjs_rs"},
-            {"wasmtime", "tree_sitter_javascript"},
-        ),
-        ("typescript", {"codemode", "quickjs_rs"}, {"wasmtime", "tree_sitter_typescript"}),
+        ("javascript", {"codemode", TYPESCRIPT}, {"wasmtime", "tree_sitter_javascript"}),
+        ("typescript", {"codemode"}, {"wasmtime", "tree_sitter_javascript", TYPESCRIPT}),
     ],
 )
 async def test_a_worker_loads_what_its_flavour_needs_and_no_more(

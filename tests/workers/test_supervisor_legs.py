@@ -7,7 +7,6 @@ from codemode_runtime import wire
 from codemode_runtime.shapes import Limits, Lookup, Settlement, Stop
 from msgspec import Raw
 
-from codemode.workers.supervisor import second_opinion
 from tests.harness.loops import until
 from tests.harness.workers import BUDGET_MS, Offering, answers, calls_in, start, supervisor, value_of
 
@@ -74,7 +73,7 @@ async def test_a_captured_program_goes_on_in_another_process() -> None:
         assert captured.bytes == len(delta)
         with await found.lease() as worker:
             assert worker.token != first
-            worker.send_resume(delta, settlements, Limits(), BUDGET_MS, Offering(), exact_positions=True)
+            worker.send_resume(delta, settlements, Limits(), BUDGET_MS, Offering())
             outcome = await worker.outcome()
     assert isinstance(outcome, wire.Done)
     assert wire.decode_value(outcome.result.value) == ["kept", {"v": 1}]
@@ -96,9 +95,7 @@ async def test_a_capture_over_its_limit_brings_its_size_and_no_bytes_and_the_gue
 async def test_a_damaged_delta_is_refused() -> None:
     async with supervisor() as found:
         with await found.lease() as worker:
-            worker.send_resume(
-                b"no delta at all" * 9, [], Limits(), BUDGET_MS, Offering(), exact_positions=True
-            )
+            worker.send_resume(b"no delta at all" * 9, [], Limits(), BUDGET_MS, Offering())
             outcome = await worker.outcome()
     assert isinstance(outcome, wire.RestoreRefused)
     assert outcome.code == "snapshot_restore_failed"
@@ -129,19 +126,31 @@ async def test_typescript_runs_in_its_own_flavour_of_zygote_and_only_when_asked_
         assert [zygote.flavour for zygote in found.stats().zygotes] == ["javascript", "typescript"]
 
 
-async def test_typescript_that_the_first_parser_refuses_gets_a_second_opinion() -> None:
-    program = "type F<out T> = () => T; const f: F<number> = () => 3; return f()"
+async def test_typescript_that_takes_too_long_to_compile_is_stopped_by_the_budget_of_its_leg() -> None:
+    bomb = "return [" + "(x as A).b, " * 80_000 + "0]"
     async with supervisor() as found:
         with await found.lease(flavour="typescript") as worker:
-            outcome = await start(worker, program, language="typescript")
-        flavour = second_opinion("typescript", outcome)
-        assert flavour == "typescript-oxc"
-        with await found.lease(flavour=flavour) as worker:
-            outcome = await start(worker, program, language="typescript")
-    assert isinstance(outcome, wire.Done)
-    assert wire.decode_value(outcome.result.value) == 3
-    assert not outcome.exact_positions
-    assert second_opinion("typescript-oxc", outcome) is None
+            outcome = await start(worker, bomb, language="typescript", budget_ms=300)
+        assert isinstance(outcome, wire.Interrupted)
+        assert await value_of(found, "enum E { A = 3 } return E.A as number", language="typescript") == 3
+
+
+async def test_typescript_that_takes_too_much_memory_to_compile_is_refused() -> None:
+    bomb = "[" + "[{}], " * 300_000 + "0 as any]"
+    async with supervisor(memory_bytes=24 << 20) as found:
+        with await found.lease(flavour="typescript") as worker:
+            limits = Limits(memory_bytes=24 << 20)
+            outcome = await start(worker, bomb, language="typescript", limits=limits)
+    assert isinstance(outcome, wire.Refused)
+    assert outcome.code == "typescript_transform_failed"
+    assert outcome.message == "The TypeScript takes too much memory to compile: send a shorter program."
+
+
+async def test_a_worker_that_is_used_again_compiles_each_program_afresh() -> None:
+    async with supervisor(worker_reuse=3) as found:
+        for number in range(3):
+            program = f"enum E {{ A = {number} }} namespace N {{ export let v = E.A }} return N.v as number"
+            assert await value_of(found, program, language="typescript") == number
 
 
 async def test_more_heap_than_workers_are_made_for_is_refused_before_anything_runs() -> None:

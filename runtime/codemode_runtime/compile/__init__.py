@@ -5,17 +5,18 @@ code or raises `SourceError`, and any other exception is a bug. JavaScript synta
 reports it with exact positions. Parsers are loaded when a program needs one, and for JavaScript few do.
 """
 
-import importlib
 from collections.abc import Set
 from dataclasses import dataclass
 
+from codemode_runtime.language import Language, well_formed
+
 from .fence import fence_language, find_fence, has_code
 from .foreign import blank_shebang, recognise
-from .modules import may_use_modules, module_access
-from .parsers import Language, parse
-from .positions import SourceError
+from .modules import find_module_use, may_use_modules, module_refusal
+from .parsers import parse
+from .positions import SourceError, refusal_at
 
-__all__ = ["Language", "Prepared", "SourceError", "fence_language", "preload", "prepare"]
+__all__ = ["Language", "Prepared", "SourceError", "fence_language", "preload_javascript", "prepare"]
 
 _BOTH: frozenset[Language] = frozenset({"javascript", "typescript"})
 
@@ -29,13 +30,11 @@ _FOREIGN = {
 class Prepared:
     """Code ready for the guest: the body of a strict async function.
 
-    It is well-formed Unicode: lone surrogates have become U+FFFD. With `exact_positions` every line is that
-    of the text as sent, and so is every column, except to the right of an enum, a namespace, a parameter
-    property or an angle bracket cast on the same line. Without it the code was reprinted.
+    It is well-formed Unicode: lone surrogates have become U+FFFD. The guest reports every position as that of
+    the text as sent.
     """
 
     code: str
-    exact_positions: bool
     language: Language
 
 
@@ -45,40 +44,53 @@ def prepare(text: str, language: Language, *, allow: Set[Language] = _BOTH) -> P
     A fence that says TypeScript makes a "javascript" program TypeScript, if `allow` has it: pass the
     languages that the configuration has switched on.
     """
-    text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    text, language = _unwrap(text, language, allow)
+    text, language = _unwrap(well_formed(text), language, allow)
     foreign = recognise(text, lambda: _parses(text, language))
     if foreign is not None:
         raise SourceError("invalid_input", _FOREIGN[foreign])
     text = blank_shebang(text)
-    if language == "javascript" and not may_use_modules(text):
-        return Prepared(text, exact_positions=True, language=language)
-    source = text.encode()
-    tree = parse(source, language)
-    refusal = module_access(tree, source)
-    if refusal is not None:
-        raise refusal
-    if language == "javascript":
-        return Prepared(text, exact_positions=True, language=language)
-    from .typescript import to_javascript
-
-    code, exact = to_javascript(tree, source)
-    return Prepared(code, exact_positions=exact, language=language)
-
-
-def preload(language: Language, *, fallback: bool = False) -> None:
-    """Load what a program in `language` may need, before confinement forbids opening files.
-
-    `fallback` also compiles OXC (about a second); without it, programs that need OXC are refused as
-    not parsing in a process that can no longer load it.
-    """
-    parse(b"", language)
     if language == "typescript":
-        importlib.import_module(".typescript", __name__)
-        if fallback:
-            from . import oxc
+        return Prepared(_compile(text), language)
+    _refuse_modules(text)
+    return Prepared(text, language)
 
-            oxc.preload()
+
+def preload_javascript() -> None:
+    """Load what a program may need, before confinement forbids opening files; see `typescript.preload`."""
+    parse(b"")
+
+
+def _compile(text: str) -> str:
+    """TypeScript as JavaScript. What loads modules is refused first, also in text that does not parse."""
+    from . import typescript
+
+    source = text.encode()
+    try:
+        code = typescript.to_javascript(text)
+    except typescript.NotCompiled as error:
+        if error.kind == "modules":
+            raise module_refusal(error.reason, source, error.offset) from None
+        _refuse_modules(text)
+        message = error.reason
+        if error.kind == "syntax":
+            reason = message.strip().rstrip(".")
+            message = f"The TypeScript does not parse: {reason}; correct it and send it again."
+        raise refusal_at("typescript_transform_failed", message, source, error.offset) from None
+    if may_use_modules(code):
+        made = code.encode()
+        use = find_module_use(parse(made), made)
+        if use is not None:
+            raise module_refusal(use.label, source, typescript.source_offset(made, use.offset))
+    return code
+
+
+def _refuse_modules(text: str) -> None:
+    if not may_use_modules(text):
+        return
+    source = text.encode()
+    use = find_module_use(parse(source), source)
+    if use is not None:
+        raise module_refusal(use.label, source, use.offset)
 
 
 def _unwrap(text: str, language: Language, allow: Set[Language]) -> tuple[str, Language]:
@@ -106,4 +118,12 @@ def _unwrap(text: str, language: Language, allow: Set[Language]) -> tuple[str, L
 
 
 def _parses(text: str, language: Language) -> bool:
-    return not parse(text.encode(), language).root_node.has_error
+    if language == "javascript":
+        return not parse(text.encode()).root_node.has_error
+    from . import typescript
+
+    try:
+        typescript.to_javascript(text)
+    except typescript.NotCompiled as error:
+        return error.kind != "syntax"
+    return True

@@ -1,8 +1,9 @@
 """Module access, decided on parsed code: `import`, `export`, `require` and the loader patterns around them.
 
-A helpful refusal, not the boundary: the guest has no loader. Words in strings, comments, types or property
-names and locally declared names pass. Only subtrees that hold one of the words are visited, so the walk is
-cheap however large the rest is; it is iterative, so nesting cannot exhaust Python's stack.
+A helpful refusal, not the boundary: the guest has no loader. Words in strings, comments or property names and
+locally declared names pass. TypeScript is judged by what was made of it, or as it is if it does not parse.
+Only subtrees that hold one of the words are visited, so the walk is cheap however large the rest is; it is
+iterative, so nesting cannot exhaust Python's stack.
 """
 
 from __future__ import annotations
@@ -21,33 +22,12 @@ if TYPE_CHECKING:
 _WORDS = re.compile(rb"\b(?:import|importScripts|exports?|require|module|process)\b")
 _QUICK_WORDS = re.compile(r"import|export|require|module|process")
 
-# Nothing in these is ever evaluated.
-_TYPES = frozenset(
-    {
-        "abstract_method_signature",
-        "ambient_declaration",
-        "asserts_annotation",
-        "function_signature",
-        "implements_clause",
-        "index_signature",
-        "interface_declaration",
-        "method_signature",
-        "type_alias_declaration",
-        "type_annotation",
-        "type_arguments",
-        "type_parameters",
-        "type_predicate_annotation",
-    }
-)
-_CASTS = frozenset({"as_expression", "satisfies_expression"})
-_NAMESPACES = frozenset({"internal_module", "module"})
 _ASSIGNMENTS = frozenset({"assignment_expression", "augmented_assignment_expression"})
 _IDENTIFIERS = frozenset(
     {
         "identifier",
         "shorthand_property_identifier",
         "shorthand_property_identifier_pattern",
-        "type_identifier",
     }
 )
 _LOADER_MEMBERS = {
@@ -82,19 +62,33 @@ class _Use:
     offset: int
 
 
+@dataclass(frozen=True, slots=True)
+class ModuleUse:
+    label: str
+    offset: int
+
+
 def may_use_modules(text: str) -> bool:
     """Whether any of the words occurs at all; without one, there is nothing to parse for."""
     return _QUICK_WORDS.search(text) is not None
 
 
-def module_access(tree: Tree, source: bytes) -> SourceError | None:
-    """The refusal for the first module access in the program, or None."""
+def find_module_use(tree: Tree, source: bytes) -> ModuleUse | None:
+    """The first module access in the program, or None."""
     hits = [found.start() for found in _WORDS.finditer(source)]
     if not hits:
         return None
     search = _Search(source, hits)
     search.walk(tree)
     return search.verdict()
+
+
+def module_refusal(label: str, source: bytes, offset: int) -> SourceError:
+    message = (
+        f"`{label}` is not available: a program has no modules, so use the globals it is given"
+        " (`tools`, `MCP`, `API`, …) and the language itself."
+    )
+    return refusal_at("module_access_denied", message, source, offset)
 
 
 class _Search:
@@ -122,19 +116,15 @@ class _Search:
                     return
                 path.pop()
 
-    def verdict(self) -> SourceError | None:
+    def verdict(self) -> ModuleUse | None:
         found = [self._keyword] if self._keyword else []
         found += [
             (use.offset, use.label) for use in self._uses if not self._scopes.binds(use.name, use.scope)
         ]
         if not found:
             return None
-        offset, name = min(found)
-        message = (
-            f"`{name}` is not available: a program has no modules, so use the globals it is given"
-            " (`tools`, `MCP`, `API`, …) and the language itself."
-        )
-        return refusal_at("module_access_denied", message, self._source, offset)
+        offset, label = min(found)
+        return ModuleUse(label, offset)
 
     def _has_word(self, node: Node) -> bool:
         hits = self._hits
@@ -144,13 +134,9 @@ class _Search:
     def _enter(self, node: Node, field: str | None, path: list[_Frame]) -> _Frame | None:
         """Judge one node; a frame if its children are to be visited."""
         kind = node.type
-        if kind in _TYPES:
-            return None
         if not path:
             return _Frame(node, kind, field, None, self._scopes.open(-1, function=True), False)
         parent = path[-1]
-        if parent.kind in _CASTS and node.start_byte != parent.node.start_byte:
-            return None  # the type to the right of `as`
         role = role_of_child(parent.kind, parent.role, field, hoisted=_is_hoisted(path))
         if kind in {"import", "export"}:
             self._judge_keyword(node, kind, parent, path)
@@ -171,13 +157,13 @@ class _Search:
         if kind in FUNCTIONS:
             scope = self._scopes.open(scope, function=True)
         elif kind in BLOCKS:
-            scope = self._scopes.open(scope, function=parent.kind in _NAMESPACES)
+            scope = self._scopes.open(scope, function=False)
         if kind == "for_in_statement":
             keyword = node.child_by_field_name("kind")
             role = None if keyword is None else "function" if keyword.type == "var" else "here"
         match kind:
             case "statement_block":
-                in_namespace = parent.kind in _NAMESPACES or self._follows_namespace(node)
+                in_namespace = self._follows_namespace(node)
             case "export_statement":
                 in_namespace = parent.in_namespace
             case _:
@@ -185,13 +171,11 @@ class _Search:
         return _Frame(node, kind, field, role, scope, in_namespace)
 
     def _follows_namespace(self, block: Node) -> bool:
-        """The parser ends `namespace N` at a line break before its `{` and sees a plain block then."""
+        """In TypeScript that does not parse, JavaScript's grammar sees a plain block behind `namespace N`."""
         start = block.start_byte
         return _NAMESPACE_HEAD.search(self._source, max(0, start - 200), start) is not None
 
     def _judge_keyword(self, node: Node, kind: str, parent: _Frame, path: list[_Frame]) -> None:
-        if parent.kind == "import_alias":
-            return
         if kind == "export" and parent.in_namespace:
             return
         if node.type == kind and _in_error(path) and not self._reads_as_keyword(node):
@@ -215,7 +199,7 @@ class _Search:
         name = self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
         if role is not None:
             self._scopes.declare(name, role, path[-1].scope)
-        elif node.type != "type_identifier" and self._is_loader_use(name, node, path):
+        elif self._is_loader_use(name, node, path):
             label = f"{name}.{self._member(path[-1].node)}" if name in _LOADER_MEMBERS else name
             self._uses.append(_Use(name, label, path[-1].scope, node.start_byte))
 

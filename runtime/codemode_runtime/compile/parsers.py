@@ -1,35 +1,21 @@
-"""The tree-sitter parsers, loaded at their first use.
-
-A JavaScript cell must never load the TypeScript grammar, and most cells need no parser at all, so nothing
-here is imported before it is called.
-"""
+"""The tree-sitter parser of JavaScript, loaded at its first use: most cells need no parser at all."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tree_sitter import Parser, Tree
 
-Language = Literal["javascript", "typescript"]
 
-
-def parse(source: bytes, language: Language) -> Tree:
-    return _parser(language).parse(source)
+def parse(source: bytes) -> Tree:
+    return _parser().parse(source)
 
 
 @cache
-def _parser(language: Language) -> Parser:
+def _parser() -> Parser:
     import tree_sitter
+    import tree_sitter_javascript
 
-    match language:
-        case "javascript":
-            import tree_sitter_javascript
-
-            grammar = tree_sitter_javascript.language()
-        case "typescript":
-            import tree_sitter_typescript
-
-            grammar = tree_sitter_typescript.language_typescript()
-    return tree_sitter.Parser(tree_sitter.Language(grammar))
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_javascript.language()))

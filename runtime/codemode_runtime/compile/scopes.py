@@ -73,22 +73,13 @@ def role_of_child(parent: str, parent_role: Role, field: str | None, *, hoisted:
         case (("function_declaration" | "generator_function_declaration"), "name"):
             return "outside"
         case (
-            "abstract_class_declaration"
-            | "class"
-            | "class_declaration"
-            | "enum_declaration"
-            | "function_expression"
-            | "generator_function"
-            | "internal_module"
-            | "module",
+            "class" | "class_declaration" | "function_expression" | "generator_function",
             "name",
         ):
             return "here"
         case (("arrow_function" | "catch_clause"), "parameter"):
             return "here"
-        case (("formal_parameters" | "import_alias"), None):
-            return "here"
-        case (("optional_parameter" | "required_parameter"), ("name" | "pattern")):
+        case "formal_parameters", None:
             return "here"
         case "variable_declarator", "name":
             return "function" if hoisted else "here"

@@ -1,74 +1,120 @@
-"""TypeScript: erased in place where the parse tree can be trusted, reprinted by OXC where it cannot."""
+"""TypeScript to JavaScript, by a compiler that is itself a program in a guest.
+
+The compiler (runtime/compiler, over the parser of Babel) runs in QuickJS in WebAssembly like the programs it
+compiles: it can do nothing but compute, and a deadline or a limit stops it. It is started once and stopped
+where it waits for a text; each program is compiled by a fresh copy of that state. Called by `prepare`.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import Literal
 
-from . import oxc
-from .erase import erase
-from .nodes import Untrusted, descendants
-from .parsers import parse
-from .positions import SourceError, refusal_at
-from .tokens import next_code
+import msgspec
 
-if TYPE_CHECKING:
-    from tree_sitter import Tree
+from codemode_runtime import image as images
+from codemode_runtime.compiled import load_machine
+from codemode_runtime.guest import Guest
+from codemode_runtime.image import Image, ImageUnavailable
+from codemode_runtime.language import well_formed
+from codemode_runtime.shapes import Limits, Settlement, Stop
+from codemode_runtime.wasm import Machine
+from codemode_runtime.wire import Done, Idle, Stopped
 
-_NAMESPACE_HEAD = re.compile(rb"(?:namespace|module)[ \t]+[^\n{]*+[\r\n]")
-_NAMESPACES = frozenset({"internal_module", "module"})
-_FOUND = re.compile(r"found `([^`]+)`")
-
-
-def to_javascript(tree: Tree, source: bytes) -> tuple[str, bool]:
-    """JavaScript for a parsed program, and whether its positions are still those of the source."""
-    try:
-        try:
-            return erase(tree, source).decode("utf-8", "replace"), True
-        except Untrusted:
-            joined = _join_heads(tree, source)
-            if joined == source:
-                raise
-            return erase(parse(joined, "typescript"), joined).decode("utf-8", "replace"), True
-    except Untrusted as untrusted:
-        return _reprint(source, untrusted.offset), False
+_MEMORY_BYTES = 256 << 20
+_OUTPUT_BYTES = 64 << 20
+_TOO_LARGE = "The TypeScript takes too much memory to compile: send a shorter program."
+_TOO_DEEP = "The TypeScript is too deeply nested to compile: write it with fewer levels."
+# Behind each text that the compiler adds; the number is how many bytes it has. See build/changes.py.
+_ADDED = re.compile(rb"/\*\x01(\d+)\*/")
 
 
-def _join_heads(tree: Tree, source: bytes) -> bytes:
-    """`namespace N⏎{` with its brace on the first line: the parser ends the statement at the line break."""
-    if not _NAMESPACE_HEAD.search(source):
-        return source
-    parts: list[bytes] = []
-    position = 0
-    for node in descendants(tree.root_node):
-        if (
-            node.type not in _NAMESPACES
-            or not node.child_count
-            or node.child_by_field_name("body") is not None
-        ):
-            continue
-        brace, _ = next_code(source, node.end_byte)
-        if source.startswith(b"{", brace):
-            parts += (source[position : node.end_byte], b"{", source[node.end_byte : brace], b" ")
-            position = brace + 1
-    return b"".join((*parts, source[position:]))
+class NotCompiled(Exception):
+    """The compiler refuses the text. `offset` counts bytes of UTF-8; "modules": for the word `reason`."""
+
+    def __init__(self, kind: Literal["syntax", "unsupported", "modules"], reason: str, offset: int) -> None:
+        super().__init__(reason)
+        self.kind = kind
+        self.reason = reason
+        self.offset = offset
 
 
-def _reprint(source: bytes, offset: int) -> str:
-    try:
-        return oxc.transform(source.decode("utf-8", "replace"))
-    except oxc.OxcRefused as refused:
-        raise _failure(source, offset, str(refused)) from refused
-    except oxc.OxcUnavailable as unavailable:
-        raise _failure(source, offset, "Unexpected token") from unavailable
+class _Refused(msgspec.Struct, frozen=True):
+    kind: Literal["syntax", "unsupported", "modules"]
+    message: str
+    offset: int  # in units of UTF-16
 
 
-def _failure(source: bytes, offset: int, reason: str) -> SourceError:
-    """OXC knows what it found but not where, the tree where its own trouble began."""
-    found = _FOUND.search(reason)
-    if found is not None:
-        at_end = found[1] == "EOF"
-        place = len(source.rstrip()) if at_end else source.find(found[1].encode(), offset)
-        offset = place if place >= 0 else offset
-    message = f"The TypeScript does not parse: {reason.strip().rstrip('.')}; correct it and send it again."
-    return refusal_at("typescript_transform_failed", message, source, offset)
+class _Translation(msgspec.Struct, frozen=True):
+    code: str | None = None
+    refused: _Refused | None = None
+
+
+class _Returned(msgspec.Struct, frozen=True):
+    value: _Translation
+
+
+_read_result = msgspec.json.Decoder(_Returned).decode
+
+
+class Compiler:
+    """Starting it takes some 30 ms, a copy for a further program 4 ms. Raises ImageUnavailable."""
+
+    def __init__(self, machine: Machine, image: Image, memory_bytes: int = _MEMORY_BYTES) -> None:
+        self._machine, self._image = machine, image
+        self._limits = Limits(memory_bytes=memory_bytes, output_bytes=_OUTPUT_BYTES)
+        guest = self._new_guest()
+        if not isinstance(guest.start(images.load_compiler()), Idle):
+            raise ImageUnavailable("the compiler of TypeScript does not start: build it again")
+        self._state = guest.capture()
+        self._waiting: Guest | None = guest
+
+    def to_javascript(self, text: str) -> str:
+        """JavaScript for a program, or NotCompiled. What is left has not moved but for what is `_ADDED`."""
+        guest, self._waiting = self._waiting or self._copy(), None
+        outcome = guest.deliver([Settlement(1, msgspec.json.encode(text))])
+        guest.close()
+        match outcome:
+            case Done(result=result):
+                answer = _read_result(result).value
+            case Stopped(reason=Stop.MEMORY):
+                raise NotCompiled("unsupported", _TOO_LARGE, 0)
+            case _:
+                raise NotCompiled("unsupported", _TOO_DEEP, 0)
+        if answer.refused is not None:
+            found = answer.refused
+            before = text.encode("utf-16-le")[: 2 * found.offset].decode("utf-16-le", "replace")
+            raise NotCompiled(found.kind, found.message, len(before.encode()))
+        assert answer.code is not None  # the compiler answers one or the other
+        return well_formed(answer.code)
+
+    def _copy(self) -> Guest:
+        guest = self._new_guest()
+        guest.restore(self._state, self._limits)
+        return guest
+
+    def _new_guest(self) -> Guest:
+        return Guest(self._machine, self._image, self._limits)
+
+
+_compiler: Compiler | None = None
+
+
+def preload(machine: Machine, image: Image, memory_bytes: int) -> None:
+    """Starts the compiler before confinement forbids opening files; forks share what it has loaded."""
+    global _compiler
+    _compiler = Compiler(machine, image, memory_bytes)
+
+
+def to_javascript(text: str) -> str:
+    global _compiler
+    if _compiler is None:
+        image = images.load()
+        _compiler = Compiler(load_machine(image), image)
+    return _compiler.to_javascript(text)
+
+
+def source_offset(code: bytes, offset: int) -> int:
+    """Where what stands in the code at `offset` stands in the program that it was made from."""
+    added = sum(len(mark[0]) + int(mark[1]) for mark in _ADDED.finditer(code, 0, offset))
+    return offset - added

@@ -14,16 +14,16 @@ for (let y = 1; a4 < b4, y>-1; y -= 2) if (y < 1) { out("never"); break; }
 //// signs after what looks like type arguments => [true,true,true,true]
 const a5: any = 1, b5: any = 2, c5: any = 0;
 out((a5<b5>-c5)); out((a5<b5>+c5)); out((a5 < b5 | c5 > -1) === 1); out((a5 < b5 & c5 > -1) === 1);
-//// a bracket after what looks like type arguments [reprinted] => [true]
+//// a bracket after what looks like type arguments => [true]
 const a6: any = 1, b6: any = 2, c6: any = 0;
 out((a6<b6>[c6]));
 //// a shift that assigns among arguments => [[true,2]]
 let a7 = 1, b7 = 2, c7 = 4;
 out(((...all: any[]) => all)(a7<b7, c7>>=1));
-//// an assertion after a comparison [reprinted] => [[true,true]]
+//// an assertion after a comparison => [[true,true]]
 const a8 = 1, b8 = 2, c8 = 4;
 out(((...all: any[]) => all)(a8 < b8, c8 > <any>1));
-//// what the parser takes for types of both sides [reprinted] => [false]
+//// what the parser takes for types of both sides => [false]
 class A9 {}
 const b9 = 0, c9 = "u";
 out(new A9<b9 && c9 > `t`);
@@ -39,7 +39,7 @@ out(f11<
   string,
   { a: number }
 >(5));
-//// type arguments before a new line [reprinted] => ["function"]
+//// type arguments before a new line => ["function"]
 const f12 = <T>(x: T) => x
 const g12 = f12<number>
 out(typeof g12)
@@ -54,7 +54,7 @@ out(tag14<any>`e` + "x");
 //// a tag with an object type => ["a"]
 const tag15 = <T>(text: TemplateStringsArray): any => text[0];
 out(tag15<{ id: number }>`a`);
-//// a tag with a type of types [reprinted] => ["a"]
+//// a tag with a type of types => ["a"]
 const tag16 = <T>(text: TemplateStringsArray): any => text[0];
 out(tag16<<T>(x: T) => T>`a`);
 //// an increment is not called => [[false,1]]

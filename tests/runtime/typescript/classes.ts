@@ -76,13 +76,13 @@ out(new Dict());
 class O1 { m(): string { return "a"; } f = 1 }
 class O2 extends O1 { override m(): string { return "b"; } override f = 2 }
 out(new O2().m());
-//// parameter properties [lowered] => [{"x":1,"y":2}]
+//// parameter properties => [{"x":1,"y":2}]
 class Point { constructor(public x: number, private readonly y = 2) {} }
 out(new Point(1));
-//// parameter properties come before fields [lowered] => [["p","f"]]
+//// parameter properties come before fields => [["p","f"]]
 class Order { f = 1; constructor(readonly p: number) {} }
 out(Object.keys(new Order(1)));
-//// parameter properties in a derived class [lowered] => [{"a":1,"b":2,"seen":2}]
+//// parameter properties in a derived class => [{"a":1,"b":2,"seen":2}]
 class PBase { constructor(public a: number) {} }
 class PDerived extends PBase {
   seen: number;
@@ -93,27 +93,27 @@ class PDerived extends PBase {
 }
 const pd = new PDerived(1, 2);
 out({ a: pd.a, b: pd.b, seen: pd.seen });
-//// parameter property with super without a semicolon [lowered] => [[1,2]]
+//// parameter property with super without a semicolon => [[1,2]]
 class PB2 { constructor(public a: number) {} }
 class PD2 extends PB2 { constructor(private b: number) { super(1)
     out([this.a, this.b]) } }
 new PD2(2)
-//// optional parameter property [lowered] => [[null,["o"]]]
+//// optional parameter property => [[null,["o"]]]
 class POpt { constructor(protected o?: string) {} keys() { return [this.o ?? null, Object.keys(this)]; } }
 out(new POpt().keys());
-//// parameter property among ordinary parameters [lowered] => [{"b":2}]
+//// parameter property among ordinary parameters => [{"b":2}]
 class PMix { constructor(a: number, public b: number, ...c: number[]) { this.b += a + c.length - 1; } }
 out(new PMix(1, 2));
-//// parameter properties in a class expression [lowered] => [{"a":1}]
+//// parameter properties in a class expression => [{"a":1}]
 const CE = class<T> { constructor(public a: T) {} };
 out(new CE(1));
-//// super call inside a block [reprinted] [no oracle]
+//// super call inside a block
 class SB { constructor(public a: number) {} }
 class SD extends SB { constructor(public b: number) { if (b) { super(b); } else { super(0); } } }
 //// fields named like modifiers => [{"get":1,"set":2,"static":3,"async":4,"readonly":5,"declare":6,"type":7,"of":8}]
 class Mods { get: number = 1; set: number = 2; static: number = 3; async = 4; readonly: number = 5; declare: number = 6; type = 7; of = 8 }
 out(new Mods());
-//// a field named abstract [reprinted] => [1]
+//// a field named abstract => [1]
 class AbsField { abstract: number = 1; }
 out(new AbsField().abstract);
 //// get and set fields before methods => [["foo"],["get","set","static"]]
@@ -177,15 +177,25 @@ out(new CastField());
 class G<T> { v?: T }
 const g: unknown = new G<number>();
 out(g instanceof G);
-//// static declare field [reprinted] => [[]]
+//// static declare field => [[]]
 class SDF { static declare x: number; }
 out(Object.keys(SDF));
-//// static index signature [reprinted] => [0]
+//// static index signature => [0]
 class SIS { static [key: string]: any; }
 out(Object.keys(SIS).length);
-//// a static method named constructor before the constructor [lowered] => [{"x":1},2]
+//// a static method named constructor before the constructor => [{"x":1},2]
 class StaticNamed { static constructor() { return 2 } constructor(public x: number) {} }
 out(new StaticNamed(1)); out((StaticNamed as any).constructor());
-//// a constructor in quotes [lowered] => [{"x":1}]
+//// a constructor in quotes => [{"x":1}]
 class Quoted { "constructor"(public x: number) {} }
 out(new Quoted(1));
+//// a comment behind super => [{"b":2}]
+class A { constructor(a: number) {} }
+class B extends A { constructor(public b: number) { super(b) // c
+} }
+out(new B(2));
+//// parameter properties where super is called in branches and expressions => [[{"b":1},{"b":2},{"b":3}]]
+class A {}
+class B extends A { constructor(public b: number) { if (b > 1) super(); else { super() } } }
+class C extends A { constructor(readonly b: number) { const made = super(); return made } }
+out([new B(1), new B(2), new C(3)]);

@@ -119,7 +119,7 @@ out(choose!("b"));
 //// promise all with tuple types => [[1,"a"]]
 const [n1, s1]: [number, string] = await Promise.all([Promise.resolve(1), Promise.resolve("a")]);
 out([n1, s1]);
-//// error class narrowing [lowered] => ["E:x"]
+//// error class narrowing => ["E:x"]
 class AppError extends Error { constructor(message: string, public override readonly cause?: unknown) { super(message); } }
 try { throw new AppError("x"); } catch (e) { if (e instanceof AppError) out(`E:${e.message}`); }
 //// arrow with a function return type => [2]

@@ -2,10 +2,10 @@
 let a: any = 1 as number
 (() => out(1))()
 out(2)
-//// cast before a bracket on the next line [reprinted] => [1,2]
+//// cast before a bracket on the next line => [1,2]
 let b = 1 as any
 [1, 2].forEach((x) => out(x))
-//// cast before a template on the next line [reprinted] => [1]
+//// cast before a template on the next line => [1]
 let c = 1 as any
 `x`
 out(c)
@@ -41,7 +41,7 @@ type A1 = number
 const m = 1
 type A2 = number
 [m].forEach((x) => out(x))
-//// type alias before a template [reprinted] => [1]
+//// type alias before a template => [1]
 const n = 1
 type A3 = number
 `x`
@@ -75,16 +75,16 @@ let u: number
 //// variable with a type before a bracket => [1]
 let v: number
 [1].forEach((x) => out(x))
-//// return with an assertion over lines [lowered] => [7]
+//// return with an assertion over lines => [7]
 function ret() {
   return <number>
     7;
 }
 out(ret());
-//// throw with an assertion over lines [lowered] => ["x"]
+//// throw with an assertion over lines => ["x"]
 try { throw <any>
   "x"; } catch (e) { out(e); }
-//// assertion of a function in an arrow body [lowered] => ["function"]
+//// assertion of a function in an arrow body => ["function"]
 const fx = () => <any>function () {};
 out(typeof fx());
 //// assertion of an object inside a call => [{"a":1}]
@@ -160,11 +160,11 @@ const cond = (v: unknown) => typeof v === "string" ? "s" as const : "n" as const
 out(cond("x"))
 //// line separator in a type => [1]
 type LS = 1 |  2; const ls: LS = 1; out(ls);
-//// an asserted object that is cast again as the body of an arrow function [lowered] => [{"a":1},{"b":2},{"c":3}]
+//// an asserted object that is cast again as the body of an arrow function => [{"a":1},{"b":2},{"c":3}]
 const again1 = () => <any>{ a: 1 } as any, again2 = () => <any>{ b: 2 } satisfies any as any;
 const again3 = [() => <any>{ c: 3 } as any];
 out(again1()); out(again2()); out(again3[0]!());
-//// an asserted function that is cast again as a statement [lowered] => [1]
+//// an asserted function that is cast again as a statement => [1]
 <any>function () { out("never") } as any;
 <any>class { static { out(1) } } satisfies any;
 //// an asserted object that is cast again where it is safe => [{"a":1},{"b":2},[{"c":3}]]
@@ -190,13 +190,16 @@ out(cmp2)
 const cmp3 = cmp1 satisfies any
 < U1 > (0)
 out(cmp3)
-//// cast to a named type before a comparison on the next line [reprinted] => [false]
+//// cast to a named type before a comparison on the next line => [false]
 type Named1 = any
 const cmp4: any = 5, U2: any = 3
 const cmp5 = cmp4 as Named1
 < U2 > (0)
 out(cmp5)
-//// variable with a named type before an assertion on the next line [reprinted] => [1]
+//// variable with a named type before an assertion on the next line => [1]
 type Named2 = any
 let late: Named2
 <any>out(1)
+//// a cast that ended an operand => [[9,-8,true,3]]
+const two: any = 2;
+out([1 + 2 as number * 3, 2 - two as number * 4 - 8, (1 < 2 as any) as boolean, 1 + 2 as any | 0]);

@@ -16,7 +16,7 @@ out(groups);
 type Outcome<T> = { status: "fulfilled"; value: T } | { status: "rejected"; reason: unknown };
 const settled = (await Promise.allSettled([Promise.resolve(1), Promise.reject(new Error("x"))])) as Outcome<number>[];
 for (const s of settled) out(s.status === "fulfilled" ? ["ok", s.value] : ["no", (s.reason as Error).message]);
-//// discriminated union and exhaustive switch [lowered] => [3.14,4]
+//// discriminated union and exhaustive switch => [3.14,4]
 enum Kind { Circle = "circle", Square = "square" }
 type Shape = { kind: Kind.Circle; r: number } | { kind: Kind.Square; a: number };
 function area(s: Shape): number {
@@ -38,7 +38,7 @@ async function retry<T>(fn: (attempt: number) => Promise<T>, { times = 3 }: { ti
 let tries = 0;
 out(await retry<string>(async (n) => { tries = n; if (n < 3) throw new Error("again"); return "done"; }));
 out(tries);
-//// event emitter class [lowered] => [["a",1]]
+//// event emitter class => [["a",1]]
 type Handler<T> = (value: T) => void;
 class Emitter<E extends Record<string, unknown>> {
   private handlers: { [K in keyof E]?: Handler<E[K]>[] } = {};
@@ -88,7 +88,7 @@ type DeepPartial<T> = { [K in keyof T]?: T[K] extends object ? DeepPartial<T[K]>
 interface Config { retries: number; nested: { on: boolean } }
 const withDefaults = (c: DeepPartial<Config>): Partial<Config> => ({ retries: 3, ...(c as Partial<Config>) });
 out(withDefaults({}));
-//// namespace as a module of helpers [lowered] => ["2024-01-05"]
+//// namespace as a module of helpers => ["2024-01-05"]
 namespace Dates {
   const pad = (n: number): string => String(n).padStart(2, "0");
   export function iso(y: number, m: number, d: number): string { return `${y}-${pad(m)}-${pad(d)}`; }
@@ -99,7 +99,7 @@ type By<T> = (a: T, b: T) => number;
 const by = <T,>(...cs: By<T>[]): By<T> => (a, b) => cs.reduce((r, c) => r || c(a, b), 0);
 const rows: { n: string; v: number }[] = [{ n: "a", v: 1 }, { n: "b", v: 2 }];
 out(rows.sort(by<typeof rows[number]>((x, y) => y.v - x.v)).map((r) => r.n));
-//// async queue with a class [lowered] => [[2,4]]
+//// async queue with a class => [[2,4]]
 class Queue<T, R> {
   private results: R[] = [];
   constructor(private readonly work: (t: T) => Promise<R>, private limit: number = 2) {}

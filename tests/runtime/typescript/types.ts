@@ -89,7 +89,7 @@ out(x1! + y1!);
 const raw: unknown = 1;
 const cast = <number>raw;
 out(cast);
-//// angle bracket assertion of an object in an arrow body [lowered] => [{"a":1}]
+//// angle bracket assertion of an object in an arrow body => [{"a":1}]
 const make = () => <{ a: number }>{ a: 1 };
 out(make());
 //// angle bracket const assertion => [[1,2]]
@@ -120,7 +120,7 @@ out(i < j); out(i < j && j > l);
 //// optional call with type arguments => [4]
 const maybeFn: undefined | (<T>(x: T) => T) = (x) => x;
 out(maybeFn?.<number>(4));
-//// optional call on an instantiated function [reprinted] => [4]
+//// optional call on an instantiated function => [4]
 const maybeFn2: undefined | (<T>(x: T) => T) = (x) => x;
 out(maybeFn2<number>?.(4));
 //// declare statements => [1]
@@ -174,10 +174,10 @@ out({ [`${kk as string}1`]: 1 as number });
 //// unicode in types and values => ["héé😀"]
 type Größe = "höhe" | "😀";
 const ü: Größe | string = "héé😀"; out(ü as string);
-//// variance annotations of an interface [reprinted] => [2]
+//// variance annotations of an interface => [2]
 interface Source<out T> { get(): T }
 out(2);
-//// generic import type [reprinted] => ["undefined"]
+//// generic import type => ["undefined"]
 let z2: import("x").Y<string>;
 out(typeof z2);
 //// braces on the next line => [1]
