@@ -88,6 +88,16 @@ async def admitted_events(
             raise httpx2.StreamError(f"an event has more than {MAX_MESSAGE_BYTES} bytes")
 
 
+async def refused_packed(
+    chunks: AsyncIterable[bytes],  # noqa: ARG001 - a small compressed answer may be a large one: it is not read
+    intake: Intake,
+    asked: MessageId | None,
+) -> AsyncIterator[bytes]:
+    """In place of a plain answer that is compressed. A compressed stream of events just ends."""
+    if asked is not None:
+        yield intake.refuse(asked, "the server's answer is compressed, which nobody asked for")
+
+
 def _admit(event: bytes, intake: Intake, asked: MessageId | None) -> bytes:
     data: list[bytes] = []
     kept: list[bytes] = []
@@ -105,7 +115,7 @@ def _admit(event: bytes, intake: Intake, asked: MessageId | None) -> bytes:
                 kept.append(b"retry: %d" % max(_MIN_RETRY_MS, int(value)))
             case _:
                 pass
-    said = b"\n".join(data)
+    said = b" ".join(data)  # a line end, but between the tokens of JSON that is the same
     told = intake.admit_event(said, asked) or b""
     if not told and not kept:
         return b""

@@ -91,6 +91,12 @@ class Intake:
         is_answer = envelope is not None and envelope.is_answer
         return self.admit(data, asked if is_answer else None)
 
+    def refuse(self, asked: MessageId, why: str) -> bytes:
+        """The answer to a request whose real one must not be read."""
+        self._counts.refused += 1
+        self._sent.pop(_key(asked), None)
+        return _error(asked, why)
+
     def _look(self, message: bytes) -> Envelope | None:
         is_large = len(message) > _LARGE_BYTES
         found = (None if is_large else read_envelope(message)) or peek(message)

@@ -25,6 +25,7 @@ from codemode.mcp.http_intake import (
     admitted_events,
     asked_by,
     passing,
+    refused_packed,
 )
 from codemode.mcp.intake import Intake
 from codemode.mcp.servers import Http, Stdio
@@ -233,11 +234,12 @@ async def open_http(name: str, http: Http, intake: Intake, on_end: OnEnd) -> Asy
     async def look(response: httpx2.Response) -> None:
         if response.status_code == 404 and "mcp-session-id" in response.request.headers:
             on_end("it does not know this session any more")
-        if response.headers.get("content-encoding", "identity").lower() != "identity":
-            raise httpx2.DecodingError("the answer is compressed, which nobody asked for")
         asked = asked_by(response.request)
+        is_packed = response.headers.pop("content-encoding", "identity").lower() != "identity"
         is_stream = response.headers.get("content-type", "").lower().startswith("text/event-stream")
         admitted = admitted_events if is_stream else admitted_answer
+        if is_packed:
+            admitted = refused_packed
 
         async def through(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
             if is_stream and SSE.read() is not None:

@@ -3,6 +3,8 @@ fails its call alone, a server that does not stop is disconnected, and its neigh
 
 from __future__ import annotations
 
+import sys
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 from tests.harness.engine import engine, value_of
 from tests.harness.loop_meter import LoopMeter, measured
 from tests.harness.loops import until
-from tests.harness.mcp_servers import hostile, servers
+from tests.harness.mcp_servers import fast_at, free_port, hostile, listening, servers
 from tests.mcp.hostile_server import FLOODS
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
@@ -79,5 +81,69 @@ def test_an_answer_that_is_too_much_fails_its_call_at_once_and_nothing_else(name
 
     found, worst, grown = measured(scenario)
     assert found == (ANSWERS[name], "ok")
+    assert worst < MOST
+    assert grown < MOST_BYTES
+
+
+def hostile_http(port: int, kind: str, trigger: Path) -> AbstractAsyncContextManager[Any]:
+    return listening([sys.executable, "-m", "tests.mcp.hostile_http", str(port), kind, str(trigger)], port)
+
+
+@pytest.mark.parametrize("kind", ["lists", "progress", "changed", "pings", "questions", "large answers"])
+def test_a_server_that_floods_its_event_stream_is_disconnected_too(kind: str, tmp_path: Path) -> None:
+    trigger, port = tmp_path / "now", free_port()
+
+    async def scenario(meter: LoopMeter) -> list[Any]:
+        both = servers(bad=fast_at(port), good=hostile("calls"))
+        async with hostile_http(port, kind, trigger), engine((), mcp=both) as made:
+            value_of(await made.exec(f"await MCP.bad.ok(); {GOOD}"))
+            meter.begin()
+            trigger.touch()
+            found: list[Any] = []
+            while not made.health()["mcp"][0]["disconnected"]:
+                found.append(value_of(await made.exec(GOOD)))
+            trigger.unlink()
+            await until(lambda: made.health()["mcp"][0]["state"] == "failed")
+            assert made.health()["mcp"][0]["reason"].startswith("it sent more than anybody asked for")
+            await until(lambda: made.health()["mcp"][0]["state"] == "connected")
+            found.append(value_of(await made.exec("return (await MCP.bad.ok()).content[0].text")))
+        return found
+
+    found, worst, grown = measured(scenario)
+    assert set(found) == {"ok"}
+    assert worst < MOST
+    assert grown < MOST_BYTES
+
+
+HTTP_ANSWERS = {
+    "plain": PARTS,
+    "events": PARTS,
+    "deep": f"the server's answer is {DEEP}",
+    "wrongId": "wrong_id",
+    "bomb": "the server's answer is compressed, which nobody asked for",
+    "rubbish": "the server's answer is not what MCP says it is",
+    "before": "before",
+}
+
+
+def test_answers_over_http_are_measured_matched_and_refused_one_by_one(tmp_path: Path) -> None:
+    port = free_port()
+    program = f"""const told = (name) => MCP.bad[name]().then((v) => v.content[0].text, (e) => e.message);
+    const found = {{}};
+    for (const name of {list(HTTP_ANSWERS)}) found[name] = await told(name);
+    return found"""
+
+    async def scenario(meter: LoopMeter) -> Any:
+        bad = fast_at(port)
+        async with (
+            hostile_http(port, "logs", tmp_path / "never"),
+            engine((), mcp=servers(bad=bad), config={"timeoutMs": 30_000}) as made,
+        ):
+            value_of(await made.exec("await MCP.bad.ok()"))
+            meter.begin()
+            return value_of(await made.exec(program))
+
+    found, worst, grown = measured(scenario)
+    assert found == HTTP_ANSWERS
     assert worst < MOST
     assert grown < MOST_BYTES
