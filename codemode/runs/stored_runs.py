@@ -277,7 +277,10 @@ class StoredRuns:
         """The ids of this engine's runs that are still in the store; None if no other engine can end one."""
         if self._thread is None or self._store is None:
             return None
-        return await self._call(lambda store: store.ids_of(self.owner))
+        found = await self._call(lambda store: store.ids_of(self.owner))
+        for run_id in self._kept.keys() - found:  # another engine has them, or ended them
+            del self._kept[run_id]
+        return found
 
     async def release(self, claim: Claim) -> None:
         await self._call(lambda store: store.release(claim))
