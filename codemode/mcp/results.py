@@ -1,12 +1,15 @@
 """Turns a server's answer into the value a program gets, or the failure it can catch. Pure.
 
-If the tool declares a result type, the program gets the structured content, checked against it; otherwise it
-gets the answer in MCP's own form.
+If the tool declares a result type, the program gets the structured content, checked against it unless the two
+together are too large for that; otherwise it gets the answer in MCP's own form.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+from codemode_runtime.parts import most_parts
 
 from codemode.executor.unfolding import Unusable, unfold
 from codemode.tools import Schema, ToolError
@@ -15,6 +18,8 @@ if TYPE_CHECKING:  # takes 30 ms to import, and a host may never call a tool
     from jsonschema_rs import Validator
 
 _BACKTRACKING = 20_000
+_MAX_CHECKS = 4_000_000  # parts of the result times parts of its schema: above it the result is not checked
+_PATTERN_WEIGHT = 5_000
 _MAX_PROBLEM = 300
 
 
@@ -32,6 +37,7 @@ class ResultReader:
         self._tool = tool
         self._declared = declared
         self._validator: Validator | None = None
+        self._weight = 0
         self._is_compiled = False
 
     def read(self, result: dict[str, Any]) -> Any:
@@ -50,13 +56,18 @@ class ResultReader:
     def _check(self, value: Any) -> None:
         if not self._is_compiled:
             self._is_compiled = True
-            self._validator = _compile(self._declared or {})
-        if self._validator is None or self._validator.is_valid(value):
+            self._validator, self._weight = _compile(self._declared or {})
+        if self._validator is None or self._weight * most_parts(msgspec.json.encode(value)) > _MAX_CHECKS:
             return
-        problem = next((error.message for error in self._validator.iter_errors(value)), "")
-        raise McpError(
-            f"{self._tool} has run, but its result is not what it declares: {problem[:_MAX_PROBLEM]}"
-        )
+        from jsonschema_rs import ValidationError
+
+        try:
+            self._validator.validate(value)  # to the first problem: there may be millions
+        except ValidationError as error:
+            problem = error.message[:_MAX_PROBLEM]
+            raise McpError(
+                f"{self._tool} has run, but its result is not what it declares: {problem}"
+            ) from None
 
 
 def text_of(result: dict[str, Any]) -> str:
@@ -68,13 +79,17 @@ def text_of(result: dict[str, Any]) -> str:
     )
 
 
-def _compile(schema: Schema) -> Validator | None:
-    """Unfolds the schema to a bounded tree first, as for arguments: a server may declare anything."""
+def _compile(schema: Schema) -> tuple[Validator | None, int]:
+    """Unfolds the schema to a bounded tree first, as for arguments: a server may declare anything. With it
+    comes what checking one part of a result may cost, at most."""
     from jsonschema_rs import FancyRegexOptions, validator_for
 
     try:
-        return validator_for(
-            unfold(schema), offline=True, pattern_options=FancyRegexOptions(backtrack_limit=_BACKTRACKING)
+        tree = unfold(schema)
+        text = msgspec.json.encode(tree)
+        validator = validator_for(
+            tree, offline=True, pattern_options=FancyRegexOptions(backtrack_limit=_BACKTRACKING)
         )
     except (ValueError, Unusable):
-        return None
+        return None, 0
+    return validator, most_parts(text) + _PATTERN_WEIGHT * text.count(b'"pattern')

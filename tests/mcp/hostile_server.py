@@ -30,6 +30,11 @@ NAMES = [
     "create-issue", "createIssue", "resources", "prompts", "$api", "resources/list", "1st", "Ünï_cødé", "🦊",
     " ", "a" * 200, "\u2028x",
 ]  # fmt: skip
+COSTLY: dict[str, dict[str, Any]] = {
+    "all_wrong": {"type": "string"},
+    "one_of": {"oneOf": [{"const": number} for number in range(200)]},
+    "any_of": {"anyOf": [{"type": "object", "required": [f"x{number}"]} for number in range(50)]},
+}
 SCHEMAS: list[dict[str, Any]] = [
     {"$ref": "#"},
     {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}},
@@ -96,6 +101,16 @@ def tools() -> list[dict[str, Any]]:
             return [
                 {"name": name, "inputSchema": OPEN, **({"outputSchema": declared} if name == "lie" else {})}
                 for name in names
+            ] + [
+                {
+                    "name": name,
+                    "inputSchema": OPEN,
+                    "outputSchema": {
+                        "type": "object",
+                        "properties": {"n": {"type": "array", "items": items}},
+                    },
+                }
+                for name, items in COSTLY.items()
             ]
 
 
@@ -140,6 +155,8 @@ def call(request: dict[str, Any]) -> None:
             write(b'{"jsonrpc":"2.0","id":%d,"result":{"content":[%b]}}' % (request["id"], LISTS))
         case "numbers":
             answer(request, {"content": [], "structuredContent": {"n": [7] * 5_000_000}})
+        case "all_wrong" | "one_of" | "any_of":
+            answer(request, {"content": [], "structuredContent": {"n": [7] * 240_000}})
         case "late_id":
             write(b'{"result":{"content":' + nested(100_000) + b'},"jsonrpc":"2.0","id":%d}' % request["id"])
         case "middle_id":

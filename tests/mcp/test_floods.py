@@ -63,6 +63,9 @@ ANSWERS = {
     "manyBlocks": PARTS,
     "lists": PARTS,
     "numbers": PARTS,
+    "allWrong": 'all_wrong has run, but its result is not what it declares: 7 is not of type "string"',
+    "oneOf": 240_000,
+    "anyOf": 240_000,
     "deep": f"the server's answer is {DEEP}",
     "lateId": f"the server's answer is {DEEP}",
     "middleId": f"the MCP server bad was lost: it sent a message that belongs to no call and is {DEEP}",
@@ -71,7 +74,7 @@ ANSWERS = {
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_an_answer_that_is_too_much_fails_its_call_at_once_and_nothing_else(name: str) -> None:
-    program = f"return await MCP.bad.{name}().then((v) => v.content.length, (e) => e.message)"
+    program = f"return await MCP.bad.{name}().then((v) => (v.content ?? v.n).length, (e) => e.message)"
 
     async def scenario(meter: LoopMeter) -> tuple[Any, Any]:
         async with engine((), mcp=servers(bad=hostile("calls"), good=hostile("calls"))) as made:
