@@ -109,6 +109,7 @@ class Telemetry(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults
     snapshot_events: tuple[SnapshotEvent, ...] = ()
     visible_tools: tuple[str, ...] = ()
     catalog: CatalogFacts | None = None
+    parked: int = 0  # how often the run let go of its worker while it waited
     counts: dict[str, int] = {}
     called_tools: tuple[str, ...] = ()
     durations_ms: dict[str, float] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -41,6 +41,10 @@ class FairQueue(Generic[T]):
                 self._sessions.move_to_end(session, last=False)
                 return session, self.pop()
         return None
+
+    def sessions(self) -> Iterable[str]:
+        """Those that have something in the queue."""
+        return self._sessions.keys()
 
     def count_of(self, session: str) -> int:
         return len(self._sessions.get(session, ()))

@@ -38,7 +38,7 @@ from codemode.executor import (
     Via,
 )
 from codemode.gate.lane import LARGE_BYTES, is_large, lane
-from codemode.gate.pending import Account, PendingBytes
+from codemode.gate.pending import PendingBytes
 from codemode.runs.arguments import arguments_of, clipped, decoded, no_room, not_decoded
 from codemode.runs.in_flight import Work
 from codemode.runs.questions import Questions, is_question
@@ -174,10 +174,7 @@ class HostWork:
 
     def _keep(self, run: Run, work: Work, size: int) -> CallFailed | None:
         """Counts what the call keeps in memory; the failure of a call for which there is no room."""
-        flight = run.in_flight
-        if flight.account is None:
-            flight.account = Account(self.pending, run.scope.session)
-        refusal = flight.account.take(work.id, size)
+        refusal = run.in_flight.keep(work.id, size, self.pending, run.scope.session)
         return None if refusal is None else no_room(refusal)
 
     def _begin_call(self, run: Run, work: Work, refused: CallFailed | None) -> None:

@@ -24,6 +24,7 @@ from codemode.tools import Tool
 
 WorkMethod = Literal["call", "search", "describe", "namespace", "mcp", "timer", "yield"]
 _MAX_NAME = 80  # characters of a name that no tool has
+_PARKED = 0  # for its account: works have numbers above it, their results below
 _CALLS = ("call", "search", "describe", "namespace", "mcp")
 
 
@@ -160,6 +161,19 @@ class InFlight:
         for settlement in ready:
             self._give(-settlement.id)
         return ready
+
+    def keep(self, key: int, size: int, everybody: PendingBytes, session: str) -> str | None:
+        """Counts what the host keeps, by the work it is for; says why it cannot be kept."""
+        if self.account is None:
+            self.account = Account(everybody, session)
+        return self.account.take(key, size)
+
+    def keep_parked(self, size: int, everybody: PendingBytes, session: str) -> bool:
+        """Counts a guest that is kept in the host's memory; False if there is no room for it."""
+        return self.keep(_PARKED, size, everybody, session) is None
+
+    def give_parked(self) -> None:
+        self._give(_PARKED)
 
     def keep_result(self, work_id: int, size: int) -> str | None:
         """Counts a result that waits for the program; says why it cannot be kept."""

@@ -32,6 +32,7 @@ from codemode.contract.results import (
 from codemode.contract.telemetry import LossyValue
 from codemode.runs.host_work import HostWork
 from codemode.runs.opening import LegPolicy, Opening
+from codemode.runs.parking import Parked, Unpark
 from codemode.runs.phases import RunState
 from codemode.runs.recorder import Recorder
 from codemode.runs.run import Run
@@ -69,9 +70,17 @@ class Leg:
         self._budget_ms = 0
         self._deadline = 0.0
         self._restored_bytes = 0
+        self._may_park = policy.may_suspend
 
     async def lead(self, opening: Opening) -> CodeModeResult:
         """Always ends with a result, and with the worker released."""
+        result = await self._hold_worker(opening)
+        while isinstance(result, Parked):
+            ended = await self._wait_parked(result)
+            result = await self._hold_worker(Unpark(result)) if ended is None else ended
+        return result
+
+    async def _hold_worker(self, opening: Opening) -> CodeModeResult | Parked:
         queued = time.perf_counter_ns()
         try:
             worker = await opening.lease(self)
@@ -95,6 +104,12 @@ class Leg:
         self._deadline = asyncio.get_running_loop().time() + budget_ms / 1000
         self._restored_bytes = restored_bytes
 
+    def go_on(self, queue_us: int) -> int:
+        """Milliseconds that are left after a pause; what the leg queued for in it does not count."""
+        self._deadline += queue_us / 1e6
+        self._restored_bytes = 0
+        return int((self._deadline - asyncio.get_running_loop().time()) * 1000)
+
     @property
     def limits(self) -> Limits:
         config = self.services.config
@@ -102,13 +117,13 @@ class Leg:
 
     # ---- the loop ------------------------------------------------------------------------------------------
 
-    async def _drive(self, worker: Worker, outcome: wire.Outcome) -> CodeModeResult:
+    async def _drive(self, worker: Worker, outcome: wire.Outcome) -> CodeModeResult | Parked:
         if not isinstance(outcome, wire.Idle):
             return await self._end(outcome)
         with self.run.in_flight.alarm_at(self._deadline):
             return await self._drain(worker, outcome)
 
-    async def _drain(self, worker: Worker, outcome: wire.Outcome) -> CodeModeResult:
+    async def _drain(self, worker: Worker, outcome: wire.Outcome) -> CodeModeResult | Parked:
         run = self.run
         while isinstance(outcome, wire.Idle):
             self._note(outcome)
@@ -121,7 +136,9 @@ class Leg:
                         self._begin(worker, message)
                 if not at % _IN_A_TURN:
                     await asyncio.sleep(0)  # thousands of timers are a tenth of a second
-            reason = await self._until_deliverable()
+            reason = await self._until_deliverable(worker)
+            if isinstance(reason, Parked):
+                return reason
             if reason is not None:
                 return await self._suspend(worker, reason)
             outcome = await worker.deliver(run.in_flight.take_settled())
@@ -133,8 +150,9 @@ class Leg:
         except FrameRefused as refused:
             raise worker.refuse(str(refused)) from None
 
-    async def _until_deliverable(self) -> WaitReason | None:
-        """Returns None once there is something to deliver, else why the run has to be suspended now."""
+    async def _until_deliverable(self, worker: Worker | None) -> WaitReason | Parked | None:
+        """Returns None once there is something to deliver, else why the run has to be suspended now; or the
+        guest, if the worker is needed elsewhere. `worker` is None for a leg that has let go of it."""
         run, flight = self.run, self.run.in_flight
         while True:
             if not run.active.returned and flight.has_yield:
@@ -143,8 +161,43 @@ class Leg:
                 return None
             if flight.has_approval:
                 return "approval"
-            if not await flight.news(self._deadline):
+            if worker is None or not self._may_park:
+                is_news = await flight.news(self._deadline)
+            else:
+                with self.services.supervisor.idle(worker, flight.wake) as idle:
+                    is_news = await flight.news(self._deadline)
+                if idle.is_asked and (parked := await self._park(worker)) is not None:
+                    return parked
+            if not is_news:
                 return "pending_tools"
+
+    # ---- another leg needs the worker ----------------------------------------------------------------------
+
+    async def _park(self, worker: Worker) -> Parked | None:
+        """Captures the guest, so that its worker can go; None if the guest has to stay where it is."""
+        config, flight = self.services.config, self.run.in_flight
+        try:
+            if flight.settled:
+                return None
+            captured, delta = await worker.capture(config.max_snapshot_bytes)
+            everybody, session = self.services.work.pending, self.run.scope.session
+            self._may_park = bool(delta) and flight.keep_parked(len(delta), everybody, session)
+            if not self._may_park or flight.settled:
+                flight.give_parked()
+                return None
+        finally:
+            self.services.supervisor.idlers.let_go()
+        self._recorder.parked(self.run, captured.bytes, captured.capture_us)
+        return Parked(captured, delta, worker.output_left)
+
+    async def _wait_parked(self, parked: Parked) -> CodeModeResult | None:
+        """Waits without a worker; None once there is something to deliver."""
+        with self.run.in_flight.alarm_at(self._deadline):
+            reason = await self._until_deliverable(None)
+        if reason is None:
+            return None
+        assert not isinstance(reason, Parked)
+        return await self._suspend(parked, reason)
 
     # ---- the program ended ---------------------------------------------------------------------------------
 
@@ -212,12 +265,16 @@ class Leg:
 
     # ---- the program waits ---------------------------------------------------------------------------------
 
-    async def _suspend(self, worker: Worker, reason: WaitReason) -> CodeModeResult:
+    async def _suspend(self, guest: Worker | Parked, reason: WaitReason) -> CodeModeResult:
         if not self._policy.may_suspend:
             return await self.fail(Explained("timeout", ""))
         run, services, recorder = self.run, self.services, self._recorder
         config = services.config
-        captured, delta = await worker.capture(config.max_snapshot_bytes)
+        if isinstance(guest, Parked):
+            captured, delta = guest.captured, guest.delta
+            run.in_flight.give_parked()  # the store counts it from now on
+        else:
+            captured, delta = await guest.capture(config.max_snapshot_bytes)
         recorder.captured(run, captured.bytes, captured.capture_us)
         if not delta:
             return await self.fail(self._too_large(captured.bytes))

@@ -42,6 +42,7 @@ CAPS: frozenset[ErrorCode] = frozenset(
         "too_many_pending_tool_calls",
     )
 )
+_PARKED = "parked"
 _MAX_TEXTS = 200
 _MAX_EVENTS = 100  # a run that is suspended more often keeps the latest
 
@@ -106,6 +107,10 @@ class RunMeter:
 
     def begin_leg(self, kind: Literal["exec", "wait"]) -> None:
         self._add("counts", kind)
+
+    def park(self, capture_us: int) -> None:
+        self._add("counts", _PARKED)
+        self._add("spent_us", "capture", capture_us)
 
     def remember_waits(self, count: int) -> None:
         """Adds waits in which nothing settled: the engine counted them, the stored state lacks them."""
@@ -212,7 +217,9 @@ class RunMeter:
         self, lossy: Sequence[LossyValue] = (), hints: Sequence[str] = (), failed_call: str | None = None
     ) -> Telemetry:
         state, tally = self._state, self._state.tally
+        counts = dict(tally.counts)
         return Telemetry(
+            parked=counts.pop(_PARKED, 0),
             calls=self.calls,
             more_calls={name: dict(found) for name, found in state.ledger.left_out.items()},
             failed_call=failed_call,
@@ -222,7 +229,7 @@ class RunMeter:
             snapshot_events=tuple(state.events),
             visible_tools=state.visible_tools,
             catalog=state.catalog,
-            counts=dict(tally.counts),
+            counts=counts,
             called_tools=tuple(tally.tools),
             durations_ms={step: us / 1000 for step, us in tally.spent_us.items()},
             bytes=dict(tally.bytes),

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from codemode.runs.leg import Leg
 
 
+LEAST_BUDGET_MS = 100  # for a program whose call settled when its leg was almost over
+
+
 class LegPolicy(Struct, frozen=True):
     """exec and wait use the default. A leg that may not suspend fails when its budget is spent;
     `tell_timeout` (run, budget in ms) then writes the error's text."""

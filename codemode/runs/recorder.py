@@ -90,6 +90,14 @@ class Recorder:
         run.active.meter.spend("queue", queue_us)
         _debug(_run_log, "leg_started", run.id, worker=pid)
 
+    def parked(self, run: Run, size: int, us: int) -> None:
+        """The leg let go of its worker while it waits; its guest is in the host's memory."""
+        run.active.meter.park(us)
+        _debug(_run_log, "parked", run.id, bytes=size, us=us)
+
+    def unparked(self, run: Run, pid: int | None, queue_us: int) -> None:
+        self.leased(run, pid, queue_us)
+
     def resumed(self, run: Run, settled: int) -> None:
         run.active.meter.begin_leg("wait")
         if self.hub.listeners:
@@ -114,6 +122,7 @@ class Recorder:
             meter.spend("prepare", spent.prepare_us)
         if spent.restore_us:
             meter.spend("restore", spent.restore_us)
+        if spent.restore_us and restored_bytes:  # 0: the guest was parked, which is no event of a snapshot
             meter.see_snapshot("restored", bytes=restored_bytes, us=spent.restore_us)
             run.trace.restore(spent.restore_us)
             _debug(_snapshot_log, "restored", run.id, us=spent.restore_us)

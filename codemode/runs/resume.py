@@ -20,13 +20,13 @@ from codemode.runs.adopt import Adopter
 from codemode.runs.caller_task import finish_despite_cancel
 from codemode.runs.frozen import Memory, open_memory
 from codemode.runs.leg import Leg, Services
+from codemode.runs.opening import LEAST_BUDGET_MS
 from codemode.runs.run import Run
 from codemode.runs.stored_runs import ClaimedRun
 from codemode.workers.errors import SupervisorError
 from codemode.workers.worker import Worker
 
 _log = logging.getLogger("codemode.engine")
-_LEAST_BUDGET_MS = 100  # for a program whose call settled when the wait was almost over
 
 
 class Resumer:
@@ -140,7 +140,7 @@ class Resume:
                 return opened
         # one budget for waiting and running; queueing for a worker does not count
         left_ms = int((self._deadline - asyncio.get_running_loop().time()) * 1000) + queue_us // 1000
-        budget_ms = max(left_ms, _LEAST_BUDGET_MS)
+        budget_ms = max(left_ms, LEAST_BUDGET_MS)
         settled = run.in_flight.take_settled()
         run.hold(opened.claim)
         leg.set_budget(budget_ms, len(opened.delta))

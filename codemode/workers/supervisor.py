@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
 
 from codemode_runtime.zygote_wire import Flavour
 
@@ -17,6 +18,7 @@ from codemode.gate.fair_queue import FairQueue
 from codemode.gate.pending import share_of
 from codemode.workers.busy_wait import Processors
 from codemode.workers.errors import Aborted, QueueFull
+from codemode.workers.idlers import Idle, Idlers
 from codemode.workers.pool import Counters, Pool
 from codemode.workers.settings import WorkerSettings
 from codemode.workers.worker import Worker
@@ -34,6 +36,7 @@ class Supervisor:
         self._slots: Counter[str] = Counter()  # by session
         self._queue: FairQueue[asyncio.Future[None]] = FairQueue()
         self._leased: set[Worker] = set()
+        self.idlers = Idlers(self._is_wanted, lambda: len(self._queue))
         self._is_closed = False
 
     async def __aenter__(self) -> Supervisor:
@@ -59,8 +62,12 @@ class Supervisor:
             await self.close()
             raise
 
-    async def lease(self, *, session: str = "", flavour: Flavour = "javascript") -> Worker:
+    async def lease(
+        self, *, session: str = "", flavour: Flavour = "javascript", has_begun: bool = False
+    ) -> Worker:
         """A worker for one leg, which the caller must release. Cancel to stop waiting for it.
+
+        `has_begun`: the leg had a worker before and let go of it, so the queue is not too long for it.
 
         Raises QueueFull at once if too many legs are waiting, RuntimeUnavailable if no worker can be started.
         The flavour is the program's language.
@@ -70,7 +77,7 @@ class Supervisor:
         if self._may_have(session):
             self._take_slot(session)
         else:
-            await self._queue_up(session)
+            await self._queue_up(session, has_begun)
         try:
             worker = await self._pool(flavour).take()
         except BaseException:
@@ -83,6 +90,7 @@ class Supervisor:
     async def close(self) -> None:
         """Kills all workers and returns when no process is left. Queued and running legs get Aborted."""
         self._is_closed = True
+        self.idlers.close()
         while self._queue:
             waiting = self._queue.pop()
             if not waiting.done():
@@ -115,14 +123,20 @@ class Supervisor:
             confinement=next((pool.confinement.layers for pool in pools if pool.confinement.layers), ()),
         )
 
-    async def _queue_up(self, session: str) -> None:
+    def idle(self, worker: Worker, wake: Callable[[], None]) -> Idle:
+        """For a leg that only waits: says whether it should let go of its worker, and wakes it then."""
+        return Idle(self.idlers, worker.session, wake)
+
+    async def _queue_up(self, session: str, has_begun: bool) -> None:
         limit = self.settings.engine.queue_limit
-        if len(self._queue) >= limit:
-            raise QueueFull(limit)
-        if self._queue.count_of(session) >= self._share_of(limit, session):
-            raise QueueFull(self._share_of(limit, session), "of this session")
+        if not has_begun:
+            if len(self._queue) >= limit:
+                raise QueueFull(limit)
+            if self._queue.count_of(session) >= self._share_of(limit, session):
+                raise QueueFull(self._share_of(limit, session), "of this session")
         waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queue.push(session, waiting)
+        self.idlers.look()
         try:
             await waiting
         except asyncio.CancelledError:
@@ -141,6 +155,14 @@ class Supervisor:
     def _may_have(self, session: str) -> bool:
         most = self.settings.engine.max_workers
         return self._busy < most and self._slots[session] < self._share_of(most, session)
+
+    def _is_wanted(self, session: str) -> bool:
+        """Whether a leg that queues could have the slot of this session."""
+        most = self.settings.engine.max_workers
+        return any(
+            other == session or self._slots[other] < self._share_of(most, other)
+            for other in self._queue.sessions()
+        )
 
     def _take_slot(self, session: str) -> None:
         self._busy += 1

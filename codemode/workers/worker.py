@@ -117,6 +117,11 @@ class Worker:
         """Asks the socket too: it knows of a worker killed a moment ago, before the zygote has told."""
         return self._fault is None and not self._channel.is_deserted()
 
+    @property
+    def output_left(self) -> int:
+        """Bytes of output that the leg may still write."""
+        return self._output_left
+
     async def start(
         self, program: str, language: Language, limits: Limits, budget_ms: int, descriptor: RunDescriptor
     ) -> wire.Outcome:
