@@ -48,6 +48,7 @@ GUARANTEES: dict[str, str] = {
     "output-cap-holds": "Output, as JSON, and value stay within maxOutputBytes, in every exec and wait.",
     "one-long-item-is-clipped": "Output that is too long is clipped, with its size; the program goes on.",
     "snapshot-cap-holds": "No snapshot over maxSnapshotBytes is stored, at the first suspension or later.",
+    "a-waiting-program-holds-no-worker": "A program that waits lets go of its worker when others need one.",
     "wait-restores": "wait restores a suspended program and delivers its final value.",
     "suspension-changes-nothing": "Suspended runs end with the value, output and ledger of straight ones.",
     "wrong-scope-fails": "Outside its scope, or with a field of it missing, a run does not exist.",

@@ -79,7 +79,7 @@ class EngineSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     worker_reuse: Annotated[int, Number(1, 1_000_000, "legs"), Says(
         "legs for each worker process; 1 gives every leg a process of its own")] = 1
     max_workers: Annotated[int, Number(1, 1024, "legs"), Says(
-        "legs that run at once; a leg that waits for tools keeps its worker",
+        "legs that run at once; one that waits for tools lets go of its worker when others queue",
         reached="the leg waits for a worker", default="4 per core, at least 8")] = max(8, 4 * _CORES)
     warm_workers: Annotated[int, Number(0, 1024, "workers"), Says(
         "workers ready before they are asked for, in each flavour in use",
