@@ -15,7 +15,7 @@ from collections.abc import Callable
 PATIENCE_SECONDS = 0.01
 
 
-class Idle:
+class IdleLeg:
     """One leg that waits with its worker. Use it as `with`; `is_asked` says whether to let go of the worker.
 
     It wakes the leg by the function it was made with.
@@ -30,7 +30,7 @@ class Idle:
         self.since = 0.0
         self.is_asked = False
 
-    def __enter__(self) -> Idle:
+    def __enter__(self) -> IdleLeg:
         self._idlers.add(self)
         return self
 
@@ -48,17 +48,17 @@ class Idlers:
     def __init__(self, is_wanted: Callable[[str], bool], queued: Callable[[], int]) -> None:
         self._is_wanted = is_wanted
         self._queued = queued
-        self._idle: dict[Idle, None] = {}  # the one that is idle for longest comes first
+        self._idle: dict[IdleLeg, None] = {}  # the one that is idle for longest comes first
         self._letting_go = 0  # asked, and not released yet
         self._timer: asyncio.TimerHandle | None = None
 
-    def add(self, idle: Idle) -> None:
+    def add(self, idle: IdleLeg) -> None:
         idle.since = asyncio.get_running_loop().time()
         self._idle[idle] = None
         if self._queued():
             self.look()
 
-    def remove(self, idle: Idle) -> None:
+    def remove(self, idle: IdleLeg) -> None:
         self._idle.pop(idle, None)
 
     def look(self) -> None:

@@ -18,7 +18,7 @@ from codemode.gate.fair_queue import FairQueue
 from codemode.gate.pending import share_of
 from codemode.workers.busy_wait import Processors
 from codemode.workers.errors import Aborted, QueueFull
-from codemode.workers.idlers import Idle, Idlers
+from codemode.workers.idlers import IdleLeg, Idlers
 from codemode.workers.pool import Counters, Pool
 from codemode.workers.settings import WorkerSettings
 from codemode.workers.worker import Worker
@@ -123,9 +123,9 @@ class Supervisor:
             confinement=next((pool.confinement.layers for pool in pools if pool.confinement.layers), ()),
         )
 
-    def idle(self, worker: Worker, wake: Callable[[], None]) -> Idle:
+    def idle(self, worker: Worker, wake: Callable[[], None]) -> IdleLeg:
         """For a leg that only waits: says whether it should let go of its worker, and wakes it then."""
-        return Idle(self.idlers, worker.session, wake)
+        return IdleLeg(self.idlers, worker.session, wake)
 
     async def _queue_up(self, session: str, has_begun: bool) -> None:
         limit = self.settings.engine.queue_limit

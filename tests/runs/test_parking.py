@@ -129,10 +129,10 @@ async def test_a_parked_program_that_needs_an_approval_is_suspended_for_it() -> 
 
 
 async def test_the_output_cap_counts_on_over_parking() -> None:
-    desk = Desk()
     code = "text('x'.repeat(600)); await tools.hold({ name: 'a' }); text('y'.repeat(600)); return 1"
     seen: list[object] = []
     for workers in (1, 2):
+        desk = Desk()
         async with engine(desk.tools, {"maxOutputBytes": 1536}, {"maxWorkers": workers}) as made:
             running = await parked(made, desk, code)
             desk.answer("a", 1)

@@ -24,7 +24,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 
-class _Refused(Exception):
+class _TurnedAway(Exception):
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
         self.status = status
@@ -51,7 +51,7 @@ class Door:
         try:
             await body.read(scope, receive)
             await self._app(scope, body.again(receive), _with_retry(send))
-        except _Refused as refused:
+        except _TurnedAway as refused:
             await _refuse(receive, send, refused)
         except _Gone:
             pass
@@ -59,9 +59,9 @@ class Door:
             self._held -= body.reserved
 
     def reserve(self, size: int) -> None:
-        """Raises _Refused."""
+        """Raises _TurnedAway."""
         if self._held + size > self._limits.max_bodies_bytes:
-            raise _Refused(503, "the server holds as many bytes of requests as it may; try again")
+            raise _TurnedAway(503, "the server holds as many bytes of requests as it may; try again")
         self._held += size
 
     @property
@@ -80,7 +80,7 @@ class _Body:
         self.reserved = 0
 
     async def read(self, scope: Message, receive: Receive) -> None:
-        """Raises _Refused, and _Gone."""
+        """Raises _TurnedAway, and _Gone."""
         self._make_room(_announced(scope))
         try:
             async with asyncio.timeout(self._door.body_seconds):
@@ -88,7 +88,7 @@ class _Body:
                     pass
         except TimeoutError:
             why = f"the body did not come within {self._door.body_seconds:g} s"
-            raise _Refused(408, why) from None
+            raise _TurnedAway(408, why) from None
         if is_large(self._data):
             _check(await lane().run(lambda: measure(self._data)))
 
@@ -103,7 +103,7 @@ class _Body:
 
     def _make_room(self, size: int) -> None:
         if size > self._door.max_body:
-            raise _Refused(413, f"a message may have {self._door.max_body} bytes")
+            raise _TurnedAway(413, f"a message may have {self._door.max_body} bytes")
         if size > self.reserved:
             self._door.reserve(size - self.reserved)
             self.reserved = size
@@ -125,9 +125,11 @@ class _Body:
 
 def _check(found: Measure) -> None:
     if found.parts > MAX_PARTS:
-        raise _Refused(413, f"a message may have {MAX_PARTS} parts: lists, objects, keys, strings, numbers")
+        raise _TurnedAway(
+            413, f"a message may have {MAX_PARTS} parts: lists, objects, keys, strings, numbers"
+        )
     if found.is_deep:
-        raise _Refused(400, f"a message may be nested {MAX_DEPTH} levels deep")
+        raise _TurnedAway(400, f"a message may be nested {MAX_DEPTH} levels deep")
 
 
 def _header(scope: Message, name: bytes) -> bytes | None:
@@ -143,7 +145,7 @@ def _announced(scope: Message) -> int:
     return int(_header(scope, b"content-length") or 0)
 
 
-async def _refuse(receive: Receive, send: Send, refused: _Refused) -> None:
+async def _refuse(receive: Receive, send: Send, refused: _TurnedAway) -> None:
     """Answers, and then lets the client send for a while what nobody keeps: many read an answer only when
     they have sent everything, and would not see it on a connection that is closed before."""
     error = {"code": -32600, "message": str(refused)}
