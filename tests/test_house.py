@@ -15,8 +15,13 @@ PACKAGES = ("codemode", "runtime/codemode_runtime", "snapshots/codemode_snapshot
 LOOSE = {"engine", "blocking", "loop_thread", "health", "nearest", "clock"}
 # The run and what it is made of: each may write its own fields.
 OWN = {
-    "codemode/runs/run.py": {*Run.__slots__, *Active.__slots__, *Suspended.__slots__, *Running.__slots__},
-    "codemode/runs/phases.py": {*Active.__slots__, *Ended.__slots__},
+    "codemode/runs/run.py": {
+        *Run.__slots__,
+        *Active.__slots__,
+        *Suspended.__struct_fields__,
+        *Running.__struct_fields__,
+    },
+    "codemode/runs/phases.py": {*Active.__slots__, *Ended.__struct_fields__},
     "codemode/runs/in_flight.py": set(Work.__struct_fields__),
 }
 

@@ -59,8 +59,8 @@ def load(setup: Setup, trusted: bool, on_compile: Callable[[], None]) -> Loaded:
         if trusted:
             _compile_apart(image, cache)
     machine = load_machine(image, cache, trusted=trusted)
-    _preload(setup.flavour, machine, image, setup.memory_bytes)
-    room = _ROOM_BYTES + _COPIES * setup.memory_bytes
+    heap = _preload(setup.flavour, machine, image, setup.memory_bytes)
+    room = _ROOM_BYTES + _COPIES * heap
     hot = find_hot_pages(machine, image)
     loaded = Loaded(machine, image, hot, setup.memory_bytes, writable_bytes() + room, setup.confined)
     _rehearse(loaded)
@@ -85,12 +85,14 @@ def _compile_apart(image: Image, cache: Path) -> None:
     os.waitpid(child, 0)
 
 
-def _preload(flavour: Flavour, machine: Machine, image: Image, memory_bytes: int) -> None:
+def _preload(flavour: Flavour, machine: Machine, image: Image, memory_bytes: int) -> int:
+    """The largest heap of a guest in this flavour: a program's, or the compiler's."""
     preload_javascript()
-    if flavour == "typescript":
-        from codemode_runtime.compile import typescript
+    if flavour == "javascript":
+        return memory_bytes
+    from codemode_runtime.compile import typescript
 
-        typescript.preload(machine, image, memory_bytes)
+    return typescript.preload(machine, image, memory_bytes)
 
 
 def _rehearse(loaded: Loaded) -> None:

@@ -17,7 +17,7 @@ import codemode_runtime
 import coverage
 import pytest
 
-from codemode.workers import child_process
+from codemode.workers import head_start
 
 # Runs before anything else in a zygote. The map outlives the closing of its descriptor.
 _TRACE = """
@@ -74,6 +74,6 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("tests.harness.worker_lines is for `make coverage`")
     lines = WorkerLines()
     patch = pytest.MonkeyPatch()
-    patch.setattr(child_process, "_BOOT", lines.boot + child_process._BOOT)  # pyright: ignore[reportPrivateUsage] - no setting is for this alone
+    patch.setattr(head_start, "_BOOT", lines.boot + head_start._BOOT)  # pyright: ignore[reportPrivateUsage] - no setting is for this alone
     config.add_cleanup(patch.undo)
     config.add_cleanup(lambda: lines.save(str(measuring.get_option("run:data_file"))))

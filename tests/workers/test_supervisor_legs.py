@@ -135,6 +135,15 @@ async def test_typescript_that_takes_too_long_to_compile_is_stopped_by_the_budge
         assert await value_of(found, "enum E { A = 3 } return E.A as number", language="typescript") == 3
 
 
+async def test_typescript_of_a_program_with_the_smallest_heap_is_compiled() -> None:
+    async with supervisor(memory_bytes=1 << 20) as found:
+        with await found.lease(flavour="typescript") as worker:
+            limits = Limits(memory_bytes=1 << 20)
+            outcome = await start(worker, "enum E { A = 6 } return E.A", language="typescript", limits=limits)
+    assert isinstance(outcome, wire.Done)
+    assert bytes(outcome.result.value) == b"6"
+
+
 async def test_typescript_that_takes_too_much_memory_to_compile_is_refused() -> None:
     bomb = "[" + "[{}], " * 300_000 + "0 as any]"
     async with supervisor(memory_bytes=24 << 20) as found:

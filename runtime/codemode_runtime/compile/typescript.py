@@ -22,6 +22,7 @@ from codemode_runtime.wasm import Machine
 from codemode_runtime.wire import Done, Idle, Stopped
 
 _MEMORY_BYTES = 256 << 20
+_LEAST_MEMORY_BYTES = 64 << 20  # a program with a small heap is compiled all the same
 _OUTPUT_BYTES = 64 << 20
 _TOO_LARGE = "The TypeScript takes too much memory to compile: send a shorter program."
 _TOO_DEEP = "The TypeScript is too deeply nested to compile: write it with fewer levels."
@@ -100,10 +101,15 @@ class Compiler:
 _compiler: Compiler | None = None
 
 
-def preload(machine: Machine, image: Image, memory_bytes: int) -> None:
-    """Starts the compiler before confinement forbids opening files; forks share what it has loaded."""
+def preload(machine: Machine, image: Image, memory_bytes: int) -> int:
+    """Starts the compiler before confinement forbids opening files; forks share what it has loaded.
+
+    Its heap, which this returns, is that of programs, unless they have less than it needs itself.
+    """
     global _compiler
-    _compiler = Compiler(machine, image, memory_bytes)
+    heap = max(memory_bytes, _LEAST_MEMORY_BYTES)
+    _compiler = Compiler(machine, image, heap)
+    return heap
 
 
 def to_javascript(text: str) -> str:
