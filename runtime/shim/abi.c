@@ -167,7 +167,7 @@ CM_EXPORT(cm_capture) void cm_capture(void)
 }
 
 /* In a fresh guest whose extents the host has written: applies the patch in the scratch memory.
-   Returns 0, or -1 if it is no patch. New randomness; the clock goes on. */
+   Returns 0, or -1 if it is not a patch. New randomness; the clock goes on. */
 CM_EXPORT(cm_restore) int32_t cm_restore(uint32_t patch_len, uint64_t seed)
 {
     if (!cm_capture_apply(patch_len))

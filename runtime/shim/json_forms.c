@@ -20,7 +20,7 @@ enum cm_json cm_json_note(cm_writer *w, const char *text, const char *kind)
     return CM_JSON_OK;
 }
 
-/* Writes "[before inner]"; an empty name, or one that is no string, is left out. */
+/* Writes "[before inner]"; leaves out an empty name, or one that is not a string. */
 static enum cm_json write_labelled(cm_writer *w, const char *before, JSValueConst inner, const char *kind)
 {
     cm_buf text = {0};

@@ -69,7 +69,7 @@ static void publish_result(void)
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
-/* Adds a member for a text, at most `most` bytes of it. Takes over v; what is no string is left out. */
+/* Adds a member for a text, at most `most` bytes of it. Takes over v; leaves out a value that is not a string. */
 static void put_text(JSContext *ctx, cm_object *o, const char *name, JSValue v, size_t most)
 {
     if (JS_IsString(v)) {

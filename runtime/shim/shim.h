@@ -189,7 +189,7 @@ size_t cm_json_cost(const char *utf8, size_t at);
 size_t cm_clip(const char *utf8, size_t len, size_t max);
 
 /* One JSON object, written member by member to the end of a borrowed buffer. Keys, texts and JSON are
-   copied. Whoever opened an object closes it; the buffer stays with its owner. */
+   copied. The function that opened an object closes it; the buffer stays with its owner. */
 typedef struct {
     cm_buf *out;
     bool has_member;
