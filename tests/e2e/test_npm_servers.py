@@ -55,7 +55,8 @@ async def test_everything_over_stdio_works_and_its_declarations_parse() -> None:
         declared = files[1]
     assert found == EVERYTHING_GIVES
     assert parsed == [[], []]
-    assert '    messageType: "error" | "success" | "debug";' in declared
+    assert 'getAnnotatedMessage(input: { messageType: "error" | "success" | "debug";' in declared
+    assert "* @param input.messageType - Type of message" in declared
 
 
 async def test_everything_over_http_works() -> None:

@@ -14,9 +14,9 @@ from codemode_runtime.frames import Frame, FrameReader
 from codemode_snapshots import sqlite_rows
 from msgspec import MsgspecError
 
+from codemode import failures
 from codemode.config.rules import Number
 from codemode.declarations import declarations
-from codemode.runs import leg
 from codemode.serve.json_rpc import messages as rpc_messages
 from tests.fuzz.runner import Subject, fuzz, fuzzer_of, replay, save
 from tests.fuzz.subjects import DECODERS, FUZZERS
@@ -107,7 +107,7 @@ def plant(name: str, patch: pytest.MonkeyPatch) -> None:
         case "store-files":
             patch.setattr(sqlite_rows, "_damaged", nullcontext)
         case _:
-            patch.setattr(leg, "explain_timeout", returns(None))
+            patch.setattr(failures, "explain_timeout", returns(None))
 
 
 def _forgetful(feed: Callable[..., list[Frame]]) -> Callable[..., list[Frame]]:

@@ -219,8 +219,8 @@ async def test_a_run_that_waits_for_a_worker_when_its_engine_is_closed_is_kept(t
     store, desk = tmp_path / "runs.sqlite", Desk()
     async with engine(desk.tools, settings={"maxWorkers": 1}, store=store) as made:
         first = waiting(await made.exec("await yield_control(); return 7"))
-        blocking = asyncio.create_task(made.exec("await tools.hold({ name: 'a' })"))
-        await desk.asked("a")
+        blocking = asyncio.create_task(made.exec("for (;;);"))
+        await until(lambda: made.stats()["workers"]["busy"] == 1)
         queued = asyncio.create_task(made.wait(first.run_id))
         await until(lambda: made.stats()["workers"]["queued"] == 1)
     failure_of(await blocking, "aborted")
@@ -228,8 +228,8 @@ async def test_a_run_that_waits_for_a_worker_when_its_engine_is_closed_is_kept(t
     async with engine(
         desk.tools, settings={"maxWorkers": 1}, store=store
     ) as made:  # taken over, and queued again
-        blocking = asyncio.create_task(made.exec("await tools.hold({ name: 'b' })"))
-        await desk.asked("b")
+        blocking = asyncio.create_task(made.exec("for (;;);"))
+        await until(lambda: made.stats()["workers"]["busy"] == 1)
         queued = asyncio.create_task(made.wait(first.run_id))
         await until(lambda: made.stats()["workers"]["queued"] == 1)
     await asyncio.gather(blocking, queued)

@@ -1,2 +1,2 @@
-// expect: completed [[], ["code", "data", "message", "name"]]
+// expect: completed [[], ["code", "data", "message", "name", "retryable"]]
 try { await tools.fail({}); } catch (e) { return [Object.getOwnPropertySymbols(e), Object.getOwnPropertyNames(e).filter((k) => k !== "stack").sort()]; }
