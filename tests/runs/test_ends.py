@@ -13,6 +13,8 @@ import pytest
 
 from codemode import Engine, tool
 from codemode.contract.events import CallFinished, Event, RunFinished
+from codemode.workers.pool import Pool
+from codemode.workers.worker import Worker
 from tests.harness.engine import Desk, engine, failure_of, statuses, value_of, waiting
 from tests.harness.faults import Clock, read_only
 from tests.harness.loops import until
@@ -162,15 +164,36 @@ async def test_the_whole_stored_snapshot_counts_and_not_only_the_program_s_memor
 
 
 async def test_time_in_the_queue_is_not_taken_from_the_program() -> None:
-    desk = Desk()
-    async with engine(desk.tools, {"timeoutMs": 1000}, {"maxWorkers": 1}) as made:
+    async with engine((), {"timeoutMs": 1000}, {"maxWorkers": 1}) as made:
         busy = "const until = performance.now() + 400; while (performance.now() < until); return 7"
         first = waiting(await made.exec(f"await yield_control(); {busy}"))
         # this one has the only worker until its own time is up, and that is all the time there is
-        blocking = asyncio.create_task(made.exec("await tools.hold({ name: 'a' })"))
-        await desk.asked("a")
+        blocking = asyncio.create_task(made.exec("for (;;);"))
+        await until(lambda: made.stats()["workers"]["busy"] == 1)
         assert value_of(await made.wait(first.run_id)) == 7
-        waiting(await blocking)
+        failure_of(await blocking, "timeout")
+
+
+async def test_a_cold_start_longer_than_the_budget_is_not_taken_from_the_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    take = Pool.take
+
+    async def slow_start(pool: Pool) -> Worker:
+        worker, ready = await take(pool), asyncio.Event()
+        asyncio.get_running_loop().call_later(0.3, ready.set)
+        await ready.wait()
+        return worker
+
+    monkeypatch.setattr(Pool, "take", slow_start)
+    async with engine((), {"timeoutMs": 200}) as made:
+        assert value_of(await made.exec("return 7")) == 7
+
+
+async def test_compiling_typescript_counts_as_the_time_of_its_program() -> None:
+    async with engine((), {"timeoutMs": 300}) as made:
+        bomb = "return [" + "(x as A).b, " * 80_000 + "0]"
+        failure_of(await made.exec(bomb, language="typescript"), "timeout")
 
 
 async def test_the_end_is_told_though_the_run_is_aborted_while_it_fails() -> None:
