@@ -44,7 +44,8 @@ class CodeModeConfig(Struct, frozen=True, kw_only=True, rename="camel"):
     languages: Annotated[tuple[Language, ...], Says(
         "what a program may be written in; a subset, not empty")] = ("javascript", "typescript")
     timeout_ms: Annotated[int, Number(100, 60_000, "ms"), Says(
-        "wall clock of one `exec` or `wait` in its worker; queueing and a cold start do not count",
+        "wall clock of one `exec` or `wait` in its worker; queueing and a cold start do not count. With what"
+        " a tool answers near the end, a program may compute for a quarter of it more",
         reached="computing: `timeout`. Waiting for tools: `waiting`")] = 10_000
     memory_limit_bytes: Annotated[int, Number(_MIB, _GIB, "bytes"), Says(
         "the guest's heap", reached="`memory_limit_exceeded`; the program cannot catch it")] = 64 * _MIB

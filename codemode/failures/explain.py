@@ -16,6 +16,7 @@ from codemode.failures.bare_hints import hint_for_bare
 from codemode.failures.positions import Position, excerpt, find_position, locate
 
 _MAX_NAME = 100
+_WORTH_TELLING_SECONDS = 0.02  # of a timeout that was spent waiting
 _MAX_MESSAGE = 4000
 _MAX_THROWN = 500
 _MAX_CAUSE = 1000
@@ -90,10 +91,14 @@ def explain_stop(reason: Stop, config: CodeModeConfig) -> Explained:
             )
 
 
-def explain_timeout(config: CodeModeConfig) -> Explained:
+def explain_timeout(budget_ms: int, computed: float, waited: float) -> Explained:
+    """`computed` and `waited` are seconds: a program that waited for a slow tool is not simply too slow."""
+    shares = ""
+    if waited >= _WORTH_TELLING_SECONDS:
+        shares = f" ({round(computed * 1000)} ms of computing, {round(waited * 1000)} ms of waiting)"
     return Explained(
         "timeout",
-        f"The program was still computing after {config.timeout_ms} ms and was ended. Look for an endless "
+        f"The program was still computing after {budget_ms} ms{shares} and was ended. Look for an endless "
         "loop, or do less at a time. A program that only waits for tools by then is suspended instead.",
     )
 

@@ -56,6 +56,7 @@ class Services(Struct, frozen=True):
 
 
 _SUSPENDS = LegPolicy()
+_LEAST_BUDGET_MS = 100
 _IN_A_TURN = 500  # messages of one batch that are taken in one turn of the loop
 
 
@@ -70,6 +71,7 @@ class Leg:
         self._budget_ms = 0
         self._deadline = 0.0
         self._restored_bytes = 0
+        self._computed = 0.0  # seconds
         self._may_park = policy.may_suspend
 
     async def lead(self, opening: Opening) -> CodeModeResult:
@@ -89,7 +91,9 @@ class Leg:
         queue_us = (time.perf_counter_ns() - queued) // 1000
         with worker:
             try:
+                began = time.perf_counter()
                 outcome = await opening.begin(self, worker, queue_us)
+                self._computed += time.perf_counter() - began
                 if isinstance(outcome, Failed):
                     return outcome
                 return await self._drive(worker, outcome)
@@ -111,6 +115,16 @@ class Leg:
         return int((self._deadline - asyncio.get_running_loop().time()) * 1000)
 
     @property
+    def late_ms(self) -> int:
+        """How long a program may compute with what a tool answered at the end of the budget."""
+        return self.services.config.timeout_ms // 4
+
+    @property
+    def least_ms(self) -> int:
+        """The shortest budget of a leg that goes on, beside `late_ms`: restoring takes a moment too."""
+        return max(0, _LEAST_BUDGET_MS - self.late_ms)
+
+    @property
     def limits(self) -> Limits:
         config = self.services.config
         return Limits(config.memory_limit_bytes, config.max_output_bytes, config.max_pending_tool_calls)
@@ -124,7 +138,7 @@ class Leg:
             return await self._drain(worker, outcome)
 
     async def _drain(self, worker: Worker, outcome: wire.Outcome) -> CodeModeResult | Parked:
-        run = self.run
+        run, loop = self.run, asyncio.get_running_loop()
         while isinstance(outcome, wire.Idle):
             self._note(outcome)
             run.active.note_idle(outcome.returned)
@@ -141,7 +155,9 @@ class Leg:
                 return reason
             if reason is not None:
                 return await self._suspend(worker, reason)
+            began = loop.time()
             outcome = await worker.deliver(run.in_flight.take_settled())
+            self._computed += loop.time() - began
         return await self._end(outcome)
 
     def _begin(self, worker: Worker, message: wire.Call | wire.Yield | wire.Timer | wire.Clear) -> None:
@@ -233,7 +249,9 @@ class Leg:
             case wire.Stopped(reason=reason):
                 return explain_stop(reason, config)
             case wire.Interrupted():
-                return explain_timeout(config)
+                began = self._deadline - config.timeout_ms / 1000
+                took = asyncio.get_running_loop().time() - began
+                return explain_timeout(config.timeout_ms, self._computed, took - self._computed)
             case wire.Idle() | wire.Done():
                 raise AssertionError("this guest has not failed")
 

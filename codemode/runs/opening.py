@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from codemode.runs.leg import Leg
 
 
-LEAST_BUDGET_MS = 100  # for a program whose call settled when its leg was almost over
-
-
 class LegPolicy(Struct, frozen=True):
     """exec and wait use the default. A leg that may not suspend fails when its budget is spent;
     `tell_timeout` (run, budget in ms) then writes the error's text."""
@@ -70,5 +67,5 @@ class Start:
         leg.set_budget(self._budget_ms)  # queueing and cold start do not count
         active = run.active
         return await worker.start(
-            active.program, active.language, leg.limits, self._budget_ms, run.environment
+            active.program, active.language, leg.limits, self._budget_ms, run.environment, leg.late_ms
         )

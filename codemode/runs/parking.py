@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from codemode.contract.explained import Explained
 from codemode.contract.results import Failed
-from codemode.runs.opening import LEAST_BUDGET_MS
 from codemode.workers.worker import Worker
 
 if TYPE_CHECKING:
@@ -55,7 +54,8 @@ class Unpark:
             self._parked.delta,
             settled,
             limits,
-            max(left_ms, LEAST_BUDGET_MS),
+            max(left_ms, leg.least_ms),
             run.environment,
+            leg.late_ms,
         )
         return await worker.outcome()

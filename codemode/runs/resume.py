@@ -20,7 +20,6 @@ from codemode.runs.adopt import Adopter
 from codemode.runs.caller_task import finish_despite_cancel
 from codemode.runs.frozen import Memory, open_memory
 from codemode.runs.leg import Leg, Services
-from codemode.runs.opening import LEAST_BUDGET_MS
 from codemode.runs.run import Run
 from codemode.runs.stored_runs import ClaimedRun
 from codemode.workers.errors import SupervisorError
@@ -140,13 +139,13 @@ class Resume:
                 return opened
         # one budget for waiting and running; queueing for a worker does not count
         left_ms = int((self._deadline - asyncio.get_running_loop().time()) * 1000) + queue_us // 1000
-        budget_ms = max(left_ms, LEAST_BUDGET_MS)
+        budget_ms = max(left_ms, leg.least_ms)
         settled = run.in_flight.take_settled()
         run.hold(opened.claim)
         leg.set_budget(budget_ms, len(opened.delta))
         lost: SupervisorError | None = None
         try:
-            worker.send_resume(opened.delta, settled, leg.limits, budget_ms, run.environment)
+            worker.send_resume(opened.delta, settled, leg.limits, budget_ms, run.environment, leg.late_ms)
         except SupervisorError as error:
             lost = error
         # this happens while the worker restores the program

@@ -94,6 +94,7 @@ class Worker:
         self._reply: asyncio.Future[tuple[wire.FromWorker, Data]] | None = None
         self._descriptor: RunDescriptor | None = None
         self._alarm: Alarm | None = None  # for the leg's deadline, or for one deliver after it
+        self._deadline = self._late = 0.0  # of the leg, and by how much a late delivery may move it
         self._is_computing = False
         self._max_tail = 0
         self._output_left = 0
@@ -123,12 +124,19 @@ class Worker:
         return self._output_left
 
     async def start(
-        self, program: str, language: Language, limits: Limits, budget_ms: int, descriptor: RunDescriptor
+        self,
+        program: str,
+        language: Language,
+        limits: Limits,
+        budget_ms: int,
+        descriptor: RunDescriptor,
+        late_ms: int = 0,
     ) -> wire.Outcome:
-        """Runs the program to its first outcome. The budget is for the leg, from when the worker gets it."""
+        """Runs the program to its first outcome. The budget is for the leg, from when the worker gets it;
+        after a delivery near its end the guest may compute for `late_ms`."""
         self._begin(descriptor, limits)
-        start = wire.StartLeg(program, language, limits, budget_ms, descriptor.offer)
-        self._open(frame_parts(wire.encode(start)), budget_ms)
+        start = wire.StartLeg(program, language, limits, budget_ms, descriptor.offer, late_ms)
+        self._open(frame_parts(wire.encode(start)), budget_ms, late_ms)
         return await self.outcome()
 
     def attend(self) -> None:
@@ -143,6 +151,7 @@ class Worker:
         limits: Limits,
         budget_ms: int,
         descriptor: RunDescriptor,
+        late_ms: int = 0,
     ) -> None:
         """Has the worker restore a captured guest and deliver settlements; `outcome` waits for the result.
 
@@ -150,13 +159,16 @@ class Worker:
         """
         self._begin(descriptor, limits)
         packed = pack_settlements(settlements)
-        resume = wire.ResumeLeg(limits, budget_ms, descriptor.offer, len(packed))
-        self._open(frame_parts(wire.encode(resume), delta, packed), budget_ms)
+        resume = wire.ResumeLeg(limits, budget_ms, descriptor.offer, len(packed), late_ms)
+        self._open(frame_parts(wire.encode(resume), delta, packed), budget_ms, late_ms)
 
     async def deliver(self, settlements: Sequence[Settlement]) -> wire.Outcome:
         """Settles work that an idle guest waits for, in this order."""
-        if self._alarm is None:
-            self._alarm = Alarm(self._grace, self._on_overdue)
+        now = self._loop.time()
+        if self._alarm is None or now + self._late > self._deadline:
+            self._stop_alarm()
+            left = min(now, self._deadline) + self._late - now
+            self._alarm = Alarm(max(left, 0) + self._grace, self._on_overdue)
         self._send(frame_parts(_DELIVER, pack_settlements(settlements)))
         return await self.outcome()
 
@@ -230,10 +242,11 @@ class Worker:
         self._output_left = limits.output_bytes
         self._items_left = MAX_OUTPUT_ITEMS
 
-    def _open(self, request: list[Data], budget_ms: int) -> None:
+    def _open(self, request: list[Data], budget_ms: int, late_ms: int) -> None:
         """Sends the first request of a leg, then sets the alarm, while the worker already works."""
         self._send(request, opens=True)
-        self._alarm = Alarm(budget_ms / 1000 + self._grace, self._on_overdue)
+        self._deadline, self._late = self._loop.time() + budget_ms / 1000, late_ms / 1000
+        self._alarm = Alarm((budget_ms + late_ms) / 1000 + self._grace, self._on_overdue)
 
     async def outcome(self) -> wire.Outcome:
         """Waits for the outcome of the request that was sent."""

@@ -107,6 +107,7 @@ class StartLeg(Message, frozen=True):
     limits: Limits
     budget_ms: int
     offer: Offer
+    late_ms: int = 0  # after a late delivery the guest may compute so long, and the leg last longer by it
 
 
 class ResumeLeg(Message, frozen=True):
@@ -116,6 +117,7 @@ class ResumeLeg(Message, frozen=True):
     budget_ms: int
     offer: Offer
     settlements_bytes: int
+    late_ms: int = 0
 
 
 class Deliver(Message, frozen=True):

@@ -39,6 +39,7 @@ class WorkerLoop:
         self._memory_bytes = memory_bytes
         self._watchdog = Watchdog(self._answer_and_exit)
         self._watchdog.start()
+        self._deadline = self._late = 0.0  # of the leg
         self._expects_soon = False  # a request is announced, or the guest waits for calls, which may be quick
 
     def serve(self, layers: Sequence[Layer]) -> None:
@@ -77,7 +78,7 @@ class WorkerLoop:
             case wire.ResumeLeg() as resume:
                 self._resume(resume, tail)
             case wire.Deliver():
-                self._compute(lambda: self._guest.deliver_packed(tail))
+                self._deliver(tail)
             case wire.Capture(max_bytes):
                 self._capture(max_bytes)
             case wire.Reset():
@@ -92,8 +93,9 @@ class WorkerLoop:
         self._guest = self._make_guest()
         self._line.send(wire.encode(wire.Ready(tuple(layers))))
 
-    def _begin(self, limits: Limits, budget_ms: int, offer: wire.Offer) -> None:
-        self._watchdog.arm(time.monotonic() + budget_ms / 1000)
+    def _begin(self, limits: Limits, budget_ms: int, late_ms: int, offer: wire.Offer) -> None:
+        self._deadline, self._late = time.monotonic() + budget_ms / 1000, late_ms / 1000
+        self._watchdog.arm(self._deadline)
         if limits.memory_bytes > self._memory_bytes:
             raise FrameRefused(
                 f"{limits.memory_bytes} bytes for a guest that has room for {self._memory_bytes}"
@@ -101,7 +103,7 @@ class WorkerLoop:
         self._guest.configure(limits, OfferedDescriptor(offer, self._line))
 
     def _start(self, start: wire.StartLeg) -> None:
-        self._begin(start.limits, start.budget_ms, start.offer)
+        self._begin(start.limits, start.budget_ms, start.late_ms, start.offer)
         began = time.perf_counter_ns()
         self._watchdog.enter(None)
         try:
@@ -116,7 +118,7 @@ class WorkerLoop:
 
     def _resume(self, resume: wire.ResumeLeg, tail: Data) -> None:
         settlements, delta = tail[: resume.settlements_bytes], memoryview(tail)[resume.settlements_bytes :]
-        self._begin(resume.limits, resume.budget_ms, resume.offer)
+        self._begin(resume.limits, resume.budget_ms, resume.late_ms, resume.offer)
         began = time.perf_counter_ns()
         try:
             self._guest.restore(delta, resume.limits)
@@ -125,8 +127,13 @@ class WorkerLoop:
         except MemoryError as error:
             self._refuse_restore(wire.RestoreRefused("memory_limit_exceeded", str(error)))
         else:
-            spent = _micros_since(began)
-            self._compute(lambda: self._guest.deliver_packed(settlements), restore_us=spent)
+            self._deliver(settlements, restore_us=_micros_since(began))
+
+    def _deliver(self, settlements: Data, restore_us: int = 0) -> None:
+        """What came late may be computed with for a while, so that a small computation is no timeout."""
+        late = min(time.monotonic() + self._late, self._deadline + self._late)
+        self._watchdog.arm(max(self._deadline, late))
+        self._compute(lambda: self._guest.deliver_packed(settlements), restore_us=restore_us)
 
     def _refuse_restore(self, refused: wire.RestoreRefused) -> None:
         self._line.send(wire.encode(refused))

@@ -86,9 +86,14 @@ def test_every_reason_of_a_stop_is_explained() -> None:
 
 
 def test_a_timeout_says_how_long_the_program_had() -> None:
-    explained = explain_timeout(CONFIG)
+    explained = explain_timeout(250, 0.2514, 0.004)
     assert (explained.code, explained.phase) == ("timeout", "guest")
-    assert "still computing after 250 ms" in explained.text
+    assert "still computing after 250 ms and was ended" in explained.text
+
+
+def test_a_timeout_says_how_much_of_the_time_was_computing_and_how_much_waiting() -> None:
+    text = explain_timeout(250, 0.0601, 0.2004).text
+    assert "still computing after 250 ms (60 ms of computing, 200 ms of waiting) and was ended" in text
 
 
 def test_a_value_too_large_is_told_by_size_and_outline() -> None:
