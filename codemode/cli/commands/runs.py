@@ -194,8 +194,7 @@ async def _only_approval(driver: Driver, options: argparse.Namespace) -> str:
             for one in asked
         )
         raise CommandError(f"{options.run} asks for several approvals; name one of them:{listed}")
-    (only,) = asked
-    return only.id
+    return asked[0].id
 
 
 def _unknown(options: argparse.Namespace) -> CommandError:
