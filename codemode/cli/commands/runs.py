@@ -188,13 +188,13 @@ async def _only_approval(driver: Driver, options: argparse.Namespace) -> str:
         raise CommandError(
             f"{options.run}: there is no such run, or it asks for no approval", ExitCode.FAILED
         )
-    if len(asked) > 1:
-        listed = "".join(
-            "\n".join((f"\n  {one.id}  {plain(one.tool_id)}", *(f"  {line}" for line in lines_of(one))))
-            for one in asked
-        )
-        raise CommandError(f"{options.run} asks for several approvals; name one of them:{listed}")
-    return asked[0].id
+    if len(asked) == 1:
+        return asked[0].id
+    listed = "".join(
+        "\n".join((f"\n  {one.id}  {plain(one.tool_id)}", *(f"  {line}" for line in lines_of(one))))
+        for one in asked
+    )
+    raise CommandError(f"{options.run} asks for several approvals; name one of them:{listed}")
 
 
 def _unknown(options: argparse.Namespace) -> CommandError:
