@@ -48,7 +48,7 @@ class Unpark:
         left_ms = leg.go_on(queue_us)
         limits = replace(leg.limits, output_bytes=self._parked.output_left)
         settled = run.in_flight.take_settled()
-        leg.services.recorder.unparked(run, worker.pid, queue_us)
+        leg.services.recorder.leased(run, worker.pid, queue_us)
         run.in_flight.give_parked()
         worker.send_resume(
             self._parked.delta,

@@ -95,9 +95,6 @@ class Recorder:
         run.active.meter.park(us)
         _debug(_run_log, "parked", run.id, bytes=size, us=us)
 
-    def unparked(self, run: Run, pid: int | None, queue_us: int) -> None:
-        self.leased(run, pid, queue_us)
-
     def resumed(self, run: Run, settled: int) -> None:
         run.active.meter.begin_leg("wait")
         if self.hub.listeners:

@@ -43,7 +43,8 @@ class IdleLeg:
 
 
 class Idlers:
-    """All of them; one per supervisor. `wanted` says how many of a session's workers are needed elsewhere."""
+    """All legs that wait with a worker; one per supervisor. `is_wanted` says whether a leg that queues could
+    have the place of a session, `queued` how many legs queue."""
 
     def __init__(self, is_wanted: Callable[[str], bool], queued: Callable[[], int]) -> None:
         self._is_wanted = is_wanted
