@@ -1,10 +1,11 @@
-"""The persistence plane: envelopes, stores and retention, for the host process.
+"""The persistence plane: envelopes, run stores and their bounds, for the host process.
 
 It knows nothing of WebAssembly or of what a delta means. Import `SqliteStore` from
 `codemode_snapshots.sqlite`: hosts that keep runs in memory never load sqlite3.
 """
 
-from codemode_snapshots.envelope import Opened, seal, unseal
+from codemode_snapshots.bounds import StoreLimits
+from codemode_snapshots.envelope import Opened, key_id, seal, unseal
 from codemode_snapshots.errors import (
     EnvelopeRefused,
     KeyRefused,
@@ -13,52 +14,73 @@ from codemode_snapshots.errors import (
     StoreFull,
     StoreUnavailable,
 )
-from codemode_snapshots.journal import Recorded, seal_settlement, unseal_settlement
 from codemode_snapshots.keys import load_or_create_key, new_key
 from codemode_snapshots.label import NO_VALUE, Label, RunScope
 from codemode_snapshots.memory import MemoryStore
 from codemode_snapshots.owner import Owner, is_alive, new_owner
-from codemode_snapshots.store import (
+from codemode_snapshots.records import (
+    CallView,
     Claim,
     Claimed,
+    DecidedElsewhere,
+    DecidedHere,
+    Ending,
+    ExecRequest,
+    Hold,
+    How,
+    Listed,
+    NodeInfo,
     NotClaimed,
-    RunMeta,
+    Pending,
+    Settled,
     Snapshot,
-    SnapshotStore,
-    StoreLimits,
-    Tombstone,
     Totals,
+    View,
 )
+from codemode_snapshots.run_store import Changed, Feed, RunStore
+from codemode_snapshots.seals import seal_part, unseal_part
 
 __all__ = [
     "NO_VALUE",
+    "CallView",
+    "Changed",
     "Claim",
     "Claimed",
+    "DecidedElsewhere",
+    "DecidedHere",
+    "Ending",
     "EnvelopeRefused",
+    "ExecRequest",
+    "Feed",
+    "Hold",
+    "How",
     "KeyRefused",
     "Label",
+    "Listed",
     "MemoryStore",
+    "NodeInfo",
     "NotClaimed",
     "NotHeld",
     "Opened",
     "Owner",
-    "Recorded",
-    "RunMeta",
+    "Pending",
     "RunScope",
+    "RunStore",
+    "Settled",
     "Snapshot",
     "SnapshotError",
-    "SnapshotStore",
     "StoreFull",
     "StoreLimits",
     "StoreUnavailable",
-    "Tombstone",
     "Totals",
+    "View",
     "is_alive",
+    "key_id",
     "load_or_create_key",
     "new_key",
     "new_owner",
     "seal",
-    "seal_settlement",
+    "seal_part",
     "unseal",
-    "unseal_settlement",
+    "unseal_part",
 ]

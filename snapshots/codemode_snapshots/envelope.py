@@ -44,7 +44,7 @@ def seal(key: bytes, label: Label, *, state: bytes, delta: bytes | bytearray | m
     head = _HEAD.pack(
         MAGIC,
         FORMAT_VERSION,
-        _key_id(bytes(key)),
+        key_id(bytes(key)),
         label.created_at_ms,
         label.expires_at_ms,
         len(state),
@@ -73,7 +73,7 @@ def unseal(
     """
     if len(envelope) > max_bytes:
         raise EnvelopeRefused("too_large")
-    _, _, key_id, created_at_ms, expires_at_ms, state_bytes, delta_bytes = _head(envelope)
+    _, _, sealed_with, created_at_ms, expires_at_ms, state_bytes, delta_bytes = _head(envelope)
     # the names are compared as encoded bytes: decoding them would take longer than all the rest
     names = _names(build_id, run_id, scope)
     texts = _texts(names)
@@ -82,7 +82,7 @@ def unseal(
     is_asked_for = envelope.startswith(texts, _HEAD.size) and cut + delta_bytes + _MAC_BYTES == len(envelope)
     if not is_asked_for and _end_of_texts(envelope) + state_bytes + delta_bytes + _MAC_BYTES != len(envelope):
         raise EnvelopeRefused("damaged")
-    if not hmac.compare_digest(key_id, _key_id(bytes(key))):
+    if not hmac.compare_digest(sealed_with, key_id(bytes(key))):
         raise EnvelopeRefused("wrong_key")
     mac = _keyed(bytes(key)).copy()
     mac.update(memoryview(envelope)[:-_MAC_BYTES])
@@ -144,7 +144,7 @@ def _keyed(key: bytes) -> hmac.HMAC:
 
 
 @functools.lru_cache(maxsize=8)
-def _key_id(key: bytes) -> bytes:
+def key_id(key: bytes) -> bytes:
     """Tells another key from damage. Its message is never the start of an envelope or a journal entry."""
     if len(key) != KEY_BYTES:
         raise EnvelopeRefused("wrong_key")

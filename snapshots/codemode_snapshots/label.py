@@ -4,6 +4,8 @@ Both types check themselves when they are made, so a missing field fails closed 
 every text in them can be encoded, bound to SQL and compared as it is.
 """
 
+from typing import TypeGuard
+
 import msgspec
 
 from codemode_snapshots.errors import EnvelopeRefused, Reason
@@ -23,7 +25,11 @@ class RunScope(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         for field in (self.agent, self.session, self.agent_run, self.tool_call):
-            if not (field and field.isascii() and len(field) <= FIELD_BYTES_MAX) or field.isspace():
+            if (
+                not (field and field.isascii() and len(field) <= FIELD_BYTES_MAX)
+                or field.isspace()
+                or "\0" in field
+            ):
                 require_text(field, "wrong_scope")  # the full check, which few fields need
 
 
@@ -45,7 +51,7 @@ class Label(msgspec.Struct, frozen=True):
 
 
 def require_text(field: str | None, missing: Reason) -> None:
-    """Refuse a text that is absent, blank, over the limit or not encodable."""
+    """Refuse a text that is absent, blank, over the limit, or that not every store can keep."""
     # Callers pass on what a host gave them, so None can arrive in spite of the annotation.
     if field is None or not field.strip() or not is_text(field):
         raise EnvelopeRefused(missing)
@@ -54,7 +60,13 @@ def require_text(field: str | None, missing: Reason) -> None:
 
 
 def is_text(value: object) -> bool:
-    """Whether it is a text that can be encoded; one with half a surrogate pair, as JSON may carry, cannot."""
+    """Whether it is a text that every store can keep: without half a surrogate pair, as JSON may carry, and
+    without NUL, which PostgreSQL does not take."""
+    return is_unicode(value) and "\0" not in value
+
+
+def is_unicode(value: object) -> TypeGuard[str]:
+    """Whether it is a text without half a surrogate pair, as JSON may carry."""
     if not isinstance(value, str):
         return False
     try:

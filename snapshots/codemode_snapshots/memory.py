@@ -1,203 +1,400 @@
-"""The store that lives and dies with its process: a dict of runs and a dict of tombstones.
+"""The run store that lives and dies with its process: dicts of runs and endings.
 
-It keeps envelopes by reference, so a suspended run costs its envelope and some hundred bytes. SqliteStore
-passes the same tests; the two differ only in what a crash leaves.
+It keeps snapshots by reference, so a suspended run costs its bytes and some hundred more. A node lives until
+it leaves: if this process stops, all its nodes do. Hints are calls.
 """
 
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Collection, Sequence
 
-import msgspec
-
+from codemode_snapshots.bounds import StoreLimits, is_past, is_stuck, require_space
 from codemode_snapshots.errors import NotHeld
-from codemode_snapshots.journal import Recorded
-from codemode_snapshots.label import Label
-from codemode_snapshots.owner import NOBODY, Owner
-from codemode_snapshots.retention import is_expired, plan_endings, plan_tombstones, require_room
-from codemode_snapshots.store import (
+from codemode_snapshots.label import NO_VALUE, Label, RunScope
+from codemode_snapshots.memory_rows import (
+    CallRow,
+    KeptRow,
+    MemoryFeed,
+    RequestKey,
+    RunRow,
+    calls_of,
+    is_of,
+    new_call,
+    request_key,
+    settled_of,
+    view_of,
+    wall_ms,
+)
+from codemode_snapshots.records import (
     Claim,
     Claimed,
+    DecidedElsewhere,
+    DecidedHere,
     Ending,
+    ExecRequest,
+    Hold,
+    How,
+    Listed,
+    NodeInfo,
     NotClaimed,
-    RunMeta,
+    Pending,
+    Settled,
     Snapshot,
-    StoreLimits,
-    Tombstone,
     Totals,
+    View,
 )
-
-
-class _Run(msgspec.Struct):
-    label: Label
-    envelope: bytes
-    saved_by: Owner
-    claimed_by: Owner | None = None
-    claimed_at_ms: int | None = None
-    claims: int = 0
-    settlements: tuple[Recorded, ...] = ()  # in order of arrival
-    delivered: int = 0  # how many of them the present claim has seen; meaningless without a claim
+from codemode_snapshots.run_store import Changed, Feed
 
 
 class MemoryStore:
-    """SnapshotStore without a disk."""
+    """RunStore without a disk."""
 
     is_durable = False
+    lease_ms = 0
 
-    def __init__(self, limits: StoreLimits | None = None) -> None:
+    def __init__(self, limits: StoreLimits | None = None, clock: Callable[[], int] | None = None) -> None:
+        """`clock` gives unix milliseconds."""
         self._limits = limits or StoreLimits()
-        self._runs: dict[str, _Run] = {}
-        self._tombstones: dict[str, Tombstone] = {}
-        self._total_bytes = 0
+        self._clock = clock or wall_ms
+        self._turn = threading.RLock()
+        self._nodes: set[str] = set()
+        self._gone: set[str] = set()
+        self._runs: dict[str, RunRow] = {}
+        self._endings: dict[str, KeptRow] = {}  # oldest first
+        self._requests: dict[RequestKey, str] = {}
+        self._feeds: list[MemoryFeed] = []
+        self._count = self._bytes = self._result_bytes = self._settled = 0
 
-    def save(self, snapshot: Snapshot, owner: Owner, *, claim: Claim | None = None) -> None:
-        run_id = snapshot.label.run_id
-        size = len(snapshot.envelope)
-        if claim is None:
-            if run_id in self._runs or run_id in self._tombstones:
-                raise NotHeld(run_id)
-            require_room(self.totals(), self._limits, part_bytes=size, new_runs=1)
-            self._runs[run_id] = _Run(snapshot.label, snapshot.envelope, owner)
-            self._total_bytes += size
-            return
-        run = self._held(claim)
-        if (run_id, snapshot.label.scope) != (run.label.run_id, run.label.scope):
-            raise NotHeld(run_id)
-        replaced = len(run.envelope) + _payload_bytes(run.settlements[: run.delivered])
-        require_room(self.totals(), self._limits, part_bytes=size, replaced_bytes=replaced)
-        run.label, run.envelope, run.saved_by = snapshot.label, snapshot.envelope, owner
-        run.settlements = run.settlements[run.delivered :]
-        self._total_bytes += size - replaced
-        _unclaim(run)
+    # ---- nodes ---------------------------------------------------------------------------------------------
+
+    def join(self, node: NodeInfo) -> None:
+        with self._turn:
+            if node.name in self._nodes or node.name in self._gone:
+                raise ValueError(f"the node {node.name!r} has joined before")
+            self._nodes.add(node.name)
+
+    def beat(self, node: str, totals: Totals, *, draining: bool = False) -> bool:  # noqa: ARG002 - as all stores
+        return node in self._nodes
+
+    def leave(self, node: str) -> None:
+        self._nodes.discard(node)
+        self._gone.add(node)
+
+    # ---- runs ----------------------------------------------------------------------------------------------
+
+    def reserve(self, request: ExecRequest, run_id: str, node: str, ttl_ms: int) -> Claim | View | Ending:
+        key = request_key(request)
+        with self._turn:
+            known = self._requests.get(key)
+            found = None if known is None else self.look(known, request.scope)
+            if found and not (isinstance(found, View) and found.state is None and found.holder is None):
+                return found
+            now = self._clock()
+            if isinstance(found, View):
+                run = self._runs[found.label.run_id]
+            else:
+                require_space(self.totals(), self._limits, part_bytes=0, new_runs=1)
+                label = Label(NO_VALUE, run_id, request.scope, now, now + ttl_ms)
+                run = self._runs[run_id] = RunRow(label, request=key, digest=request.digest)
+                self._requests[key] = run_id
+            return self._hand_out(run, node)
+
+    def save(
+        self, snapshot: Snapshot, calls: Sequence[Pending], node: str, *, claim: Claim | None = None
+    ) -> None:
+        run_id, size = snapshot.label.run_id, snapshot.size_bytes
+        with self._turn:
+            if claim is None:
+                if run_id in self._runs or run_id in self._endings:
+                    raise NotHeld(run_id)
+                require_space(self.totals(), self._limits, part_bytes=size, new_runs=1)
+                run = self._runs[run_id] = RunRow(snapshot.label)
+            else:
+                held = self._held(claim)
+                if held is None or (run_id, snapshot.label.scope) != (claim.run_id, held.label.scope):
+                    raise NotHeld(run_id)
+                run = held
+            kept = {call.call_id: run.calls.get(call.call_id) or new_call(call, node) for call in calls}
+            old_size, call_size = run.size, sum(call.size for call in kept.values())
+            if claim is not None:
+                require_space(
+                    self.totals(), self._limits, part_bytes=size, replaced_bytes=old_size - call_size
+                )
+            self._count += run.snapshot is None
+            run.label, run.snapshot, run.calls = snapshot.label, snapshot, kept
+            run.claimed_by, run.is_touched = None, False
+            self._resize(run, size + call_size)
+            self._hint(run_id, node)
+
+    def look(self, run_id: str, caller: RunScope) -> View | Ending | None:
+        with self._turn:
+            run = self._find(run_id, caller)
+            if run is None:
+                return self._ending(run_id, caller)
+            return self._over(run) or self._view(run)
 
     def claim(
-        self, run_id: str, owner: Owner, *, now_ms: int, saved_by: Owner | None = None
-    ) -> Claimed | NotClaimed:
-        run = self._find(run_id)
-        if run is None:
-            stone = self._stone(run_id)
-            return NotClaimed("unknown", None) if stone is None else NotClaimed(stone.ending, stone.scope)
-        if run.claimed_by is not None or saved_by not in (None, run.saved_by):
-            return NotClaimed("busy", run.label.scope)
-        if is_expired(run.label.expires_at_ms, self._limits, now_ms):
-            return NotClaimed("expired", run.label.scope)
-        run.claimed_by, run.claimed_at_ms = owner, now_ms
-        run.claims += 1
-        run.delivered = len(run.settlements)
-        in_order = tuple(sorted(run.settlements, key=lambda settlement: settlement.seq))
-        return Claimed(Claim(run_id, owner, run.claims), Snapshot(run.label, run.envelope), in_order)
+        self, run_id: str, caller: RunScope, builds: Collection[str], node: str
+    ) -> Claimed | NotClaimed | Ending:
+        with self._turn:
+            run = self._find(run_id, caller)
+            if run is None:
+                return self._ending(run_id, caller) or NotClaimed("unknown")
+            if (over := self._over(run)) is not None:
+                return over
+            if run.snapshot is None or self._holder(run) is not None:
+                return NotClaimed("busy")
+            if run.label.build_id not in builds:
+                return NotClaimed("wrong_build", run.label.build_id)
+            claim = self._hand_out(run, node)
+            taken: list[Hold] = []
+            for call in run.calls.values():
+                if call.outcome is None and self._is_dead(call.held_by):
+                    call.held_by, call.take, call.asking = node, call.take + 1, None
+                    taken.append(Hold(run_id, call.call_id, node, call.take))
+            settled = settled_of(run.calls.values())
+            return Claimed(claim, run.snapshot, calls_of(run, self._is_dead), settled, tuple(taken))
 
-    def peek(self, run_id: str) -> Snapshot | None:
-        run = self._find(run_id)
-        return None if run is None else Snapshot(run.label, run.envelope)
+    def touch(self, claim: Claim) -> bool:
+        with self._turn:
+            run = self._held(claim)
+            if run is not None:
+                run.is_touched = True
+            return run is not None
 
-    def release(self, claim: Claim) -> None:
-        _unclaim(self._held(claim))
+    def collect(self, claim: Claim, calls: Collection[str]) -> tuple[Settled, ...]:
+        with self._turn:
+            run = self._held(claim)
+            return () if run is None else settled_of(run.calls[id] for id in calls if id in run.calls)
 
-    def delete(self, run_id: str, *, now_ms: int, leave: Ending | None = None) -> bool:
-        run = self._find(run_id)
-        if run is None:
-            return False
-        if leave is None:
-            self._remove(run_id)
-        else:
-            self._end([Tombstone(run_id, run.label.scope, leave, now_ms)], now_ms)
-        return True
+    def release(self, claim: Claim) -> bool:
+        with self._turn:
+            run = self._held(claim)
+            if run is None:
+                return False
+            if run.snapshot is None:
+                self._remove(run)
+            run.claimed_by, run.is_touched = None, False
+            self._hint(claim.run_id, claim.node)
+            return True
 
-    def lookup(self, run_id: str) -> RunMeta | Tombstone | None:
-        run = self._find(run_id)
-        return self._stone(run_id) if run is None else _meta(run)
+    def finish(
+        self,
+        run_id: str,
+        how: How,
+        *,
+        caller: RunScope | None = None,
+        claim: Claim | None = None,
+        result: bytes | None = None,
+        keep_ms: int,
+    ) -> bool:
+        with self._turn:
+            run = self._held(claim) if claim is not None else None
+            if claim is None and caller is not None:
+                run = self._find(run_id, caller)
+            if run is None:
+                return False
+            self._end(run, how, result, keep_ms)
+            self._hint(run_id, "" if claim is None else claim.node)
+            return True
 
-    def list_runs(self, *, agent: str | None = None, session: str | None = None) -> list[RunMeta]:
-        metas = [
-            _meta(run)
-            for run in self._runs.values()
-            if agent in (None, run.label.scope.agent) and session in (None, run.label.scope.session)
-        ]
-        return sorted(metas, key=lambda meta: (meta.label.created_at_ms, meta.label.run_id))
+    # ---- calls ---------------------------------------------------------------------------------------------
 
-    def ids_of(self, owner: Owner) -> set[str]:
-        return {run_id for run_id, run in self._runs.items() if run.saved_by == owner}
+    def settle(self, hold: Hold, outcome: bytes) -> bool:
+        with self._turn:
+            found = self._call(hold)
+            if found is None:
+                return False
+            run, call = found
+            require_space(self.totals(), self._limits, part_bytes=len(outcome))
+            self._settled += 1
+            call.outcome, call.settled, call.asking = outcome, self._settled, None
+            self._resize(run, run.size + len(outcome))
+            self._hint(hold.run_id, hold.node)
+            return True
 
-    def disown(self, owner: Owner) -> None:
-        for run in self._runs.values():
-            if run.saved_by == owner and run.claimed_by is None:
-                run.saved_by = NOBODY
+    def ask(self, hold: Hold, approval_id: str, request: bytes, *, is_held: bool) -> bool:
+        with self._turn:
+            found = self._call(hold)
+            if found is None:
+                return False
+            run, call = found
+            old_size = call.size
+            require_space(self.totals(), self._limits, part_bytes=len(request), replaced_bytes=old_size)
+            call.asking, call.request, call.decision = approval_id, request, None
+            call.held_by = hold.node if is_held else None
+            self._resize(run, run.size - old_size + call.size)
+            self._hint(hold.run_id, hold.node)
+            return True
+
+    def decide(
+        self, run_id: str, caller: RunScope, approval_id: str, decision: bytes, node: str
+    ) -> DecidedHere | DecidedElsewhere | None:
+        with self._turn:
+            run = self._find(run_id, caller)
+            if run is None or self._over(run) is not None:
+                return None
+            call = next((call for call in run.calls.values() if call.asking == approval_id), None)
+            if call is None or call.outcome is not None:
+                return None
+            require_space(self.totals(), self._limits, part_bytes=len(decision))
+            call.asking, call.decision = None, decision
+            holder = call.held_by
+            if holder is None or self._is_dead(holder):
+                call.held_by, call.take, holder = node, call.take + 1, None
+            self._resize(run, run.size + len(decision))
+            self._hint(run_id, node)
+            hold = Hold(run_id, call.call_id, holder or node, call.take)
+            return DecidedHere(hold, self._view(run)) if holder is None else DecidedElsewhere(hold)
+
+    def answers(self, run_id: str, node: str) -> tuple[tuple[str, bytes], ...]:
+        with self._turn:
+            run = self._runs.get(run_id)
+            calls = () if run is None else run.calls.values()
+            return tuple(
+                (call.call_id, call.decision)
+                for call in calls
+                if call.held_by == node and call.outcome is None and call.decision is not None
+            )
+
+    # ---- upkeep --------------------------------------------------------------------------------------------
+
+    def expire(self) -> list[Ending]:
+        with self._turn:
+            ended: list[Ending] = []
+            for run in list(self._runs.values()):
+                over = self._over(run)
+                if over is not None:
+                    ended.append(self._end(run, over.how, None, self._limits.tombstone_ttl_ms))
+                    self._hint(over.run_id, "")
+                elif run.snapshot is None and self._is_dead(run.claimed_by):
+                    self._remove(run)
+            self._purge()
+            return ended
+
+    def numbers(self, run_ids: Collection[str]) -> dict[str, int]:
+        with self._turn:
+            return {run_id: self._runs[run_id].number for run_id in run_ids if run_id in self._runs}
+
+    def list_runs(self, *, agent: str | None = None, session: str | None = None) -> list[Listed]:
+        with self._turn:
+            found = [
+                Listed(
+                    run.label, run.size, run.number, self._holder(run), len(settled_of(run.calls.values()))
+                )
+                for run in self._runs.values()
+                if run.snapshot is not None
+                and agent in (None, run.label.scope.agent)
+                and session in (None, run.label.scope.session)
+            ]
+        return sorted(found, key=lambda listed: (listed.label.created_at_ms, listed.label.run_id))
 
     def totals(self) -> Totals:
-        return Totals(len(self._runs), self._total_bytes)
+        return Totals(self._count, self._bytes)
 
-    def record_settlement(self, run_id: str, settlement: Recorded) -> bool:
-        run = self._find(run_id)
-        if run is None:
-            return False
-        if any(
-            (kept.kind, kept.call_id) == (settlement.kind, settlement.call_id) for kept in run.settlements
-        ):
-            return False
-        require_room(self.totals(), self._limits, part_bytes=len(settlement.payload))
-        run.settlements = (*run.settlements, settlement)
-        self._total_bytes += len(settlement.payload)
-        return True
-
-    def expire(self, now_ms: int) -> list[Tombstone]:
-        return self._end(plan_endings(map(_meta, self._runs.values()), self._limits, now_ms), now_ms)
-
-    def recover(self, now_ms: int, is_alive: Callable[[Owner], bool]) -> list[Tombstone]:
-        orphans = [
-            Tombstone(run_id, run.label.scope, "interrupted", now_ms)
-            for run_id, run in self._runs.items()
-            if run.claimed_by is not None and not is_alive(run.claimed_by)
-        ]
-        return self._end(orphans, now_ms)
+    def feed(self, node: str, changed: Changed) -> Feed:
+        feed = MemoryFeed(node, changed, self._feeds)
+        with self._turn:
+            self._feeds.append(feed)
+        return feed
 
     def close(self) -> None:
-        self._runs.clear()
-        self._tombstones.clear()
-        self._total_bytes = 0
+        with self._turn:
+            for kept in (self._runs, self._endings, self._requests, self._feeds):
+                kept.clear()
+            self._count = self._bytes = self._result_bytes = 0
 
-    def _find(self, run_id: object) -> _Run | None:
-        return self._runs.get(run_id) if isinstance(run_id, str) else None  # a list would raise TypeError
+    # ---- inside --------------------------------------------------------------------------------------------
 
-    def _stone(self, run_id: object) -> Tombstone | None:
-        return self._tombstones.get(run_id) if isinstance(run_id, str) else None
+    def _find(self, run_id: object, caller: RunScope) -> RunRow | None:
+        run = self._runs.get(run_id) if isinstance(run_id, str) else None  # a list would raise TypeError
+        return run if run is not None and is_of(run.label.scope, caller) else None
 
-    def _held(self, claim: Claim) -> _Run:
+    def _ending(self, run_id: object, caller: RunScope) -> Ending | None:
+        kept = self._endings.get(run_id) if isinstance(run_id, str) else None
+        if kept is None or not is_of(kept.ending.scope, caller) or not self._is_current(kept):
+            return None
+        return kept.ending
+
+    def _held(self, claim: Claim) -> RunRow | None:
         run = self._runs.get(claim.run_id)
-        if run is None or run.claimed_by is None or claim != Claim(claim.run_id, run.claimed_by, run.claims):
-            raise NotHeld(claim.run_id)
-        return run
+        return run if run and (run.claimed_by, run.number) == (claim.node, claim.number) else None
 
-    def _remove(self, run_id: str) -> None:
-        run = self._runs.pop(run_id)
-        self._total_bytes -= len(run.envelope) + _payload_bytes(run.settlements)
+    def _call(self, hold: Hold) -> tuple[RunRow, CallRow] | None:
+        run = self._runs.get(hold.run_id)
+        call = None if run is None else run.calls.get(hold.call_id)
+        if run is None or call is None or call.outcome is not None:
+            return None
+        return (run, call) if (call.held_by, call.take) == (hold.node, hold.take) else None
 
-    def _end(self, stones: Iterable[Tombstone], now_ms: int) -> list[Tombstone]:
-        ended = list(stones)
-        for stone in ended:
-            self._remove(stone.run_id)
-            self._tombstones[stone.run_id] = stone
-        for run_id in plan_tombstones(self._tombstones.values(), self._limits, now_ms):
-            del self._tombstones[run_id]
-        return ended
+    def _is_dead(self, node: str | None) -> bool:
+        return node is not None and node not in self._nodes
 
+    def _holder(self, run: RunRow) -> str | None:
+        return run.claimed_by if run.claimed_by in self._nodes else None
 
-def _unclaim(run: _Run) -> None:
-    run.claimed_by = run.claimed_at_ms = None
+    def _over(self, run: RunRow) -> Ending | None:
+        """How a run is over that nobody has ended yet."""
+        now, expires = self._clock(), run.label.expires_at_ms
+        how: How | None = None
+        if run.claimed_by is None or (self._is_dead(run.claimed_by) and not run.is_touched):
+            how = "expired" if is_past(expires, self._limits, now) else None
+        elif self._is_dead(run.claimed_by) or is_stuck(expires, run.claimed_at_ms, self._limits, now):
+            how = "interrupted"
+        id, scope = run.label.run_id, run.label.scope
+        return None if how is None else Ending(id, scope, how, now, None, run.digest, self._view(run))
 
+    def _hand_out(self, run: RunRow, node: str) -> Claim:
+        run.number += 1
+        run.claimed_by, run.claimed_at_ms, run.is_touched = node, self._clock(), False
+        self._hint(run.label.run_id, node)
+        return Claim(run.label.run_id, node, run.number)
 
-def _meta(run: _Run) -> RunMeta:
-    return RunMeta(
-        run.label,
-        len(run.envelope),
-        run.saved_by,
-        run.claimed_by,
-        run.claimed_at_ms,
-        _results(run.settlements),
-    )
+    def _view(self, run: RunRow) -> View:
+        return view_of(run, self._holder(run), self._is_dead)
 
+    def _resize(self, run: RunRow, size: int) -> None:
+        self._bytes += size - run.size
+        run.size = size
 
-def _results(settlements: Iterable[Recorded]) -> int:
-    return sum(settlement.kind == "call" for settlement in settlements)
+    def _remove(self, run: RunRow) -> None:
+        del self._runs[run.label.run_id]
+        self._bytes -= run.size
+        self._count -= run.snapshot is not None
+        if run.request is not None:
+            self._requests.pop(run.request, None)
 
+    def _end(self, run: RunRow, how: How, result: bytes | None, keep_ms: int) -> Ending:
+        self._remove(run)
+        now = self._clock()
+        if result is not None and len(result) > self._limits.max_result_bytes:
+            result = None
+        ending = Ending(run.label.run_id, run.label.scope, how, now, result, run.digest)
+        if keep_ms > 0:
+            self._endings[ending.run_id] = KeptRow(ending, now + keep_ms, run.request)
+            self._result_bytes += len(result or b"")
+            if run.request is not None:
+                self._requests[run.request] = ending.run_id
+            self._bound_endings()
+        return ending
 
-def _payload_bytes(settlements: Iterable[Recorded]) -> int:
-    return sum(len(settlement.payload) for settlement in settlements)
+    def _is_current(self, kept: KeptRow) -> bool:
+        return not is_past(kept.until_ms, self._limits, self._clock())
+
+    def _purge(self) -> None:
+        for run_id in [run_id for run_id, kept in self._endings.items() if not self._is_current(kept)]:
+            self._drop(run_id)
+
+    def _bound_endings(self) -> None:
+        most, size = self._limits.max_tombstones, self._limits.max_result_bytes
+        while len(self._endings) > most or self._result_bytes > size:
+            self._drop(next(iter(self._endings)))
+
+    def _drop(self, run_id: str) -> None:
+        kept = self._endings.pop(run_id)
+        self._result_bytes -= len(kept.ending.result or b"")
+        if kept.request is not None:
+            self._requests.pop(kept.request, None)
+
+    def _hint(self, run_id: str, by: str) -> None:
+        for feed in self._feeds:
+            feed.hint(run_id, by)

@@ -1,313 +1,384 @@
-"""The durable store: one SQLite file, shared by any number of processes.
+"""The durable run store of one machine: one SQLite file, shared by any number of processes.
 
-If the process dies (kill -9 included), nothing is lost that a method returned. A power loss may take the last
-commits; that can only make a run absent or interrupted. Three steps wait for the disk, because losing them
-would bring something back: a claim (the run would be resumed twice), the end of a run that is not claimed (it
-was aborted), and a decision (a person would be asked again about a call that may have run).
+If a process dies (kill -9 included), nothing is lost that a method returned. A power loss may take the last
+commits; as no engine is alive then, that can only make a run absent, or put it back to where it was last
+suspended. Three steps wait for the disk, because losing them would repeat or bring back something: a touch
+(what must not be repeated comes next), an end without a claim (the run was aborted), and a decision (a person
+would be asked again about a call that may have run).
 """
 
-import contextlib
 import os
-import sqlite3
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-from codemode_snapshots.errors import NotHeld, StoreUnavailable
-from codemode_snapshots.journal import Recorded
-from codemode_snapshots.label import is_text
-from codemode_snapshots.owner import NOBODY, Owner
-from codemode_snapshots.retention import is_expired, live_until, plan_endings, plan_tombstones, require_room
-from codemode_snapshots.sqlite_file import identity_of, open_database, transaction, translated
-from codemode_snapshots.sqlite_rows import (
-    SELECT_RUNS,
-    SELECT_STONES,
-    decode_envelope,
-    decode_run,
-    decode_settlement,
-    decode_stone,
-    decode_totals,
-    scope_values,
-)
-from codemode_snapshots.store import (
+from codemode_snapshots.bounds import StoreLimits, require_space
+from codemode_snapshots.errors import NotHeld
+from codemode_snapshots.label import NO_VALUE, Label, RunScope, is_text
+from codemode_snapshots.memory_rows import wall_ms
+from codemode_snapshots.records import (
     Claim,
     Claimed,
+    DecidedElsewhere,
+    DecidedHere,
     Ending,
+    ExecRequest,
+    Hold,
+    How,
+    Listed,
+    NodeInfo,
     NotClaimed,
-    RunMeta,
+    Pending,
+    Settled,
     Snapshot,
-    StoreLimits,
-    Tombstone,
     Totals,
+    View,
 )
+from codemode_snapshots.run_store import Changed, Feed
+from codemode_snapshots.sqlite_feed import SqliteFeed
+from codemode_snapshots.sqlite_records import CALLS, ENDING, OUTCOMES, RUN, StoredRun
+from codemode_snapshots.sqlite_tables import Tables
 
-_SPARE_PAGES = 1024  # kept free for the next saves
-_VACUUM_PAGES = 4096  # given back at most per purge, to bound its time
+LEASE_MS = 15_000
+_MAX_NAMES = 500  # in one statement
+_OF_REQUEST = " WHERE agent = ? AND session = ? AND agent_run = ? AND request_id = ?"
+_FORGET_REQUEST = "DELETE FROM endings" + _OF_REQUEST  # noqa: S608 - constants
+_LISTED = (
+    RUN.replace(" FROM runs", ", (SELECT count(settled) FROM calls WHERE run = runs.id) FROM runs")  # noqa: S608 - constants
+    + " WHERE is_stored AND agent = coalesce(?, agent) AND session = coalesce(?, session)"
+    " ORDER BY created_at_ms, run_id"
+)
+_NUMBERS = "SELECT run_id, number FROM runs WHERE run_id IN "
+_CHANGES = "SELECT run_id, changes FROM runs WHERE run_id IN "
 
 
 class SqliteStore:
-    """SnapshotStore in a file."""
+    """RunStore in a file."""
 
-    def __init__(self, path: str | os.PathLike[str], limits: StoreLimits | None = None) -> None:
-        self._path = Path(path)
-        self._place = self._path.absolute()  # the process may go to another folder
+    is_durable = True
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        limits: StoreLimits | None = None,
+        clock: Callable[[], int] | None = None,
+        lease_ms: int = LEASE_MS,
+    ) -> None:
+        """`clock` gives unix milliseconds, for the times of runs; leases have a clock of their own."""
+        self.lease_ms = lease_ms
         self._limits = limits or StoreLimits()
-        self._connection = open_database(self._path)
-        self._file = identity_of(self._place)
+        self._clock = clock or wall_ms
+        self._tables = Tables(Path(path), self._limits, self._clock, lease_ms)
 
-    def save(self, snapshot: Snapshot, owner: Owner, *, claim: Claim | None = None) -> None:
-        with self._writing():
+    # ---- nodes ---------------------------------------------------------------------------------------------
+
+    def join(self, node: NodeInfo) -> None:
+        with self._tables.writing():
+            self._tables.nodes.join(node)
+
+    def beat(self, node: str, totals: Totals, *, draining: bool = False) -> bool:  # noqa: ARG002 - counted
+        with self._tables.writing():
+            return self._tables.nodes.beat(node, draining=draining)
+
+    def leave(self, node: str) -> None:
+        with self._tables.writing():
+            self._tables.nodes.leave(node)
+
+    # ---- runs ----------------------------------------------------------------------------------------------
+
+    def reserve(self, request: ExecRequest, run_id: str, node: str, ttl_ms: int) -> Claim | View | Ending:
+        scope = request.scope
+        key = (scope.agent, scope.session, scope.agent_run, request.request_id)
+        with self._tables.writing():
+            row = self._tables.one(RUN + _OF_REQUEST, *key)
+            if row is None:
+                kept = self._tables.one(ENDING + _OF_REQUEST + " AND until_ms > ?", *key, self._clock())
+                if kept is not None:
+                    return self._tables.read.ending(kept)
+                self._tables.do(_FORGET_REQUEST, *key)  # past its time
+                require_space(self._tables.totals(), self._limits, part_bytes=0, new_runs=1)
+                now = self._clock()
+                label = Label(NO_VALUE, run_id, scope, now, now + ttl_ms)
+                self._tables.insert(label, request_id=request.request_id, digest=request.digest)
+                return self._tables.hand_out(run_id, node)
+            run = self._tables.read.run(row)
+            if (over := self._tables.over(run)) is not None:
+                return over
+            if run.is_stored or self._tables.holder(run) is not None:
+                return self._tables.view(run)
+            return self._tables.hand_out(run.label.run_id, node)
+
+    def save(
+        self, snapshot: Snapshot, calls: Sequence[Pending], node: str, *, claim: Claim | None = None
+    ) -> None:
+        label, size = snapshot.label, snapshot.size_bytes
+        with self._tables.writing():
             if claim is None:
-                self._insert(snapshot, owner)
-            else:
-                self._replace(snapshot, owner, claim)
+                is_known = self._tables.one("SELECT 1 FROM runs WHERE run_id = ?", label.run_id)
+                if is_known or self._tables.one("SELECT 1 FROM endings WHERE run_id = ?", label.run_id):
+                    raise NotHeld(label.run_id)
+                require_space(self._tables.totals(), self._limits, part_bytes=size, new_runs=1)
+                run = self._tables.insert(label, size)
+                self._tables.do(
+                    "INSERT INTO bodies VALUES (?, ?, ?, ?)",
+                    run,
+                    snapshot.state,
+                    snapshot.answer,
+                    snapshot.delta,
+                )
+                self._tables.add_calls(run, calls, node)
+                return
+            held = self._tables.held(claim)
+            if held is None or (label.run_id, label.scope) != (claim.run_id, held.label.scope):
+                raise NotHeld(label.run_id)
+            self._replace(held, snapshot, calls, node)
+
+    def _replace(self, held: StoredRun, snapshot: Snapshot, calls: Sequence[Pending], node: str) -> None:
+        label, size = snapshot.label, snapshot.size_bytes
+        wanted = {call.call_id for call in calls}
+        rows = self._tables.do(
+            "SELECT call_id, coalesce(length(request), 0) + coalesce(length(decision), 0)"
+            " + coalesce(length(outcome), 0) FROM calls WHERE run = ?",
+            held.id,
+        ).fetchall()
+        kept_bytes = sum(part for call_id, part in rows if call_id in wanted)
+        replaced = held.size_bytes - kept_bytes
+        require_space(self._tables.totals(), self._limits, part_bytes=size, replaced_bytes=replaced)
+        known = {call_id for call_id, _ in rows}
+        for call_id in known - wanted:
+            self._tables.do("DELETE FROM calls WHERE run = ? AND call_id = ?", held.id, call_id)
+        self._tables.add_calls(held.id, [call for call in calls if call.call_id not in known], node)
+        self._tables.do(
+            "INSERT OR REPLACE INTO bodies VALUES (?, ?, ?, ?)",
+            held.id,
+            snapshot.state,
+            snapshot.answer,
+            snapshot.delta,
+        )
+        self._tables.do(
+            "UPDATE runs SET build_id = ?, created_at_ms = ?, expires_at_ms = ?, is_stored = 1,"
+            " size_bytes = ?, claimed_by = NULL, is_touched = 0, changes = changes + 1 WHERE id = ?",
+            label.build_id,
+            label.created_at_ms,
+            label.expires_at_ms,
+            size + kept_bytes,
+            held.id,
+        )
+
+    def look(self, run_id: str, caller: RunScope) -> View | Ending | None:
+        with self._tables.reading():
+            run = self._tables.find(run_id, caller)
+            if run is None:
+                return self._tables.ending(run_id, caller)
+            return self._tables.over(run) or self._tables.view(run)
 
     def claim(
-        self, run_id: str, owner: Owner, *, now_ms: int, saved_by: Owner | None = None
-    ) -> Claimed | NotClaimed:
-        with self._writing(durable=True):
-            match self._find(run_id):
-                case None:
-                    return NotClaimed("unknown", None)
-                case Tombstone() as stone:
-                    return NotClaimed(stone.ending, stone.scope)
-                case meta:
-                    pass
-            if meta.claimed_by is not None or saved_by not in (None, meta.saved_by):
-                return NotClaimed("busy", meta.label.scope)
-            if is_expired(meta.label.expires_at_ms, self._limits, now_ms):
-                return NotClaimed("expired", meta.label.scope)
-            run, number = self._one("SELECT id, claims + 1 FROM runs WHERE run_id = ?", run_id)
-            # Settlement ids only grow while the run lives, so the highest one now separates those delivered
-            # with this claim from later ones.
-            self._do(
-                "UPDATE runs SET claims = ?, claimed_by = ?, claimed_at_ms = ?, delivered ="
-                " (SELECT coalesce(max(id), 0) FROM settlements WHERE run = runs.id) WHERE id = ?",
-                number,
-                owner.encode(),
-                now_ms,
-                run,
-            )
-            envelope = decode_envelope(self._path, self._one("SELECT envelope FROM bodies WHERE id = ?", run))
-            rows = self._do(
-                "SELECT seq, kind, call_id, payload FROM settlements WHERE run = ? ORDER BY seq, id", run
-            )
-            settlements = tuple(decode_settlement(self._path, row) for row in rows)
-            return Claimed(Claim(run_id, owner, number), Snapshot(meta.label, envelope), settlements)
+        self, run_id: str, caller: RunScope, builds: Collection[str], node: str
+    ) -> Claimed | NotClaimed | Ending:
+        with self._tables.writing():
+            run = self._tables.find(run_id, caller)
+            if run is None:
+                return self._tables.ending(run_id, caller) or NotClaimed("unknown")
+            if (over := self._tables.over(run)) is not None:
+                return over
+            if not run.is_stored or self._tables.holder(run) is not None:
+                return NotClaimed("busy")
+            if run.label.build_id not in builds:
+                return NotClaimed("wrong_build", run.label.build_id)
+            claim = self._tables.hand_out(run_id, node)
+            holders = {by for (by,) in self._tables.do("SELECT held_by FROM calls WHERE run = ?", run.id)}
+            dead = self._tables.nodes.dead(holders - {node})
+            taken = self._tables.take_over(run.id, run_id, dead, node)
+            calls = self._tables.read.calls(self._tables.do(CALLS, run.id), dead) if holders else ()
+            settled = self._tables.read.outcomes(self._tables.do(OUTCOMES, run.id)) if holders else ()
+            body = self._tables.one("SELECT state, delta, answer FROM bodies WHERE id = ?", run.id)
+            return Claimed(claim, self._tables.read.snapshot(run.label, body), calls, settled, taken)
 
-    def peek(self, run_id: str) -> Snapshot | None:
-        with self._using():
-            meta = self._find(run_id)
-            if not isinstance(meta, RunMeta):
-                return None
-            # the run may be saved again between the two reads; the label is then the older one
-            row = self._do(
-                "SELECT envelope FROM bodies WHERE id = (SELECT id FROM runs WHERE run_id = ?)", run_id
-            ).fetchone()
-            return None if row is None else Snapshot(meta.label, decode_envelope(self._path, row))
-
-    def release(self, claim: Claim) -> None:
-        with self._writing():
-            self._require_held(claim)
-            self._unclaim(claim.run_id)
-
-    def delete(self, run_id: str, *, now_ms: int, leave: Ending | None = None) -> bool:
-        seen = self.lookup(run_id)
-        if not isinstance(seen, RunMeta):
-            return False
-        with self._writing(durable=seen.claimed_by is None):
-            if leave is not None and isinstance(self._find(run_id), RunMeta):
-                self._end([Tombstone(run_id, seen.label.scope, leave, now_ms)], now_ms)
-                return True
-            return self._do("DELETE FROM runs WHERE run_id = ?", run_id).rowcount > 0
-
-    def lookup(self, run_id: str) -> RunMeta | Tombstone | None:
-        with self._using():
-            return self._find(run_id)
-
-    def list_runs(self, *, agent: str | None = None, session: str | None = None) -> list[RunMeta]:
-        if not all(given is None or is_text(given) for given in (agent, session)):
-            return []
-        query = (
-            SELECT_RUNS + " WHERE agent = coalesce(?, agent) AND session = coalesce(?, session)"
-            " ORDER BY created_at_ms, run_id"
-        )
-        with self._using():
-            return [decode_run(self._path, row) for row in self._do(query, agent, session)]
-
-    def ids_of(self, owner: Owner) -> set[str]:
-        with self._using():
-            rows = self._do("SELECT run_id FROM runs WHERE saved_by = ?", owner.encode())
-            return {run_id for (run_id,) in rows}
-
-    def disown(self, owner: Owner) -> None:
-        with self._writing():
-            self._do(
-                "UPDATE runs SET saved_by = ? WHERE saved_by = ? AND claimed_by IS NULL",
-                NOBODY.encode(),
-                owner.encode(),
-            )
-
-    def totals(self) -> Totals:
-        with self._using():
-            return self._totals()
-
-    def record_settlement(self, run_id: str, settlement: Recorded) -> bool:
-        # Ids come from a model: SQLite fails at half a surrogate pair, and takes a number for its digits.
-        if not is_text(run_id):
-            return False
-        key = (settlement.kind, settlement.call_id)
-        with self._writing(durable=settlement.kind == "decision"):
-            row = self._one("SELECT id FROM runs WHERE run_id = ?", run_id)
-            if row is None:
+    def touch(self, claim: Claim) -> bool:
+        with self._tables.writing(durable=True):
+            run = self._tables.held(claim)
+            if run is None:
                 return False
-            if self._one(
-                "SELECT 1 FROM settlements WHERE run = ? AND kind = ? AND call_id = ?", row[0], *key
-            ):
-                return False
-            require_room(self._totals(), self._limits, part_bytes=len(settlement.payload))
-            self._do(
-                "INSERT INTO settlements (run, kind, call_id, seq, payload) VALUES (?, ?, ?, ?, ?)",
-                row[0],
-                *key,
-                settlement.seq,
-                settlement.payload,
-            )
+            self._tables.do("UPDATE runs SET is_touched = 1 WHERE id = ?", run.id)
             return True
 
-    def expire(self, now_ms: int) -> list[Tombstone]:
-        after, latest = live_until(self._limits, now_ms)
-        with self._writing():
-            rows = self._do(
-                SELECT_RUNS + " WHERE expires_at_ms <= ? OR expires_at_ms > ? ORDER BY id", after, latest
+    def collect(self, claim: Claim, calls: Collection[str]) -> tuple[Settled, ...]:
+        with self._tables.reading():
+            run = self._tables.held(claim)
+            if run is None:
+                return ()
+            ready = self._tables.read.outcomes(self._tables.do(OUTCOMES, run.id))
+            return tuple(one for one in ready if one.call_id in calls)
+
+    def release(self, claim: Claim) -> bool:
+        with self._tables.writing():
+            run = self._tables.held(claim)
+            if run is None:
+                return False
+            if run.is_stored:
+                self._tables.do(
+                    "UPDATE runs SET claimed_by = NULL, is_touched = 0, changes = changes + 1 WHERE id = ?",
+                    run.id,
+                )
+            else:
+                self._tables.do("DELETE FROM runs WHERE id = ?", run.id)
+            return True
+
+    def finish(
+        self,
+        run_id: str,
+        how: How,
+        *,
+        caller: RunScope | None = None,
+        claim: Claim | None = None,
+        result: bytes | None = None,
+        keep_ms: int,
+    ) -> bool:
+        with self._tables.writing(durable=claim is None):
+            run = None if claim is None else self._tables.held(claim)
+            if claim is None and caller is not None:
+                run = self._tables.find(run_id, caller)
+            if run is None:
+                return False
+            self._tables.end(run, how, result, keep_ms)
+            return True
+
+    # ---- calls ---------------------------------------------------------------------------------------------
+
+    def settle(self, hold: Hold, outcome: bytes) -> bool:
+        with self._tables.writing():
+            found = self._tables.call(hold)
+            if found is None:
+                return False
+            run, row, _ = found
+            require_space(self._tables.totals(), self._limits, part_bytes=len(outcome))
+            self._tables.do("UPDATE totals SET settled = settled + 1")
+            self._tables.do(
+                "UPDATE calls SET outcome = ?, asking = NULL, settled = (SELECT settled FROM totals)"
+                " WHERE rowid = ?",
+                outcome,
+                row,
             )
-            runs = [decode_run(self._path, row) for row in rows]
-            ended = self._end(plan_endings(runs, self._limits, now_ms), now_ms)
-        with self._using():
-            self._give_space_back()
+            self._tables.grow(run, len(outcome))
+            return True
+
+    def ask(self, hold: Hold, approval_id: str, request: bytes, *, is_held: bool) -> bool:
+        with self._tables.writing():
+            found = self._tables.call(hold)
+            if found is None:
+                return False
+            run, row, old = found
+            require_space(self._tables.totals(), self._limits, part_bytes=len(request), replaced_bytes=old)
+            self._tables.do(
+                "UPDATE calls SET asking = ?, request = ?, decision = NULL, held_by = ? WHERE rowid = ?",
+                approval_id,
+                request,
+                hold.node if is_held else None,
+                row,
+            )
+            self._tables.grow(run, len(request) - old)
+            return True
+
+    def decide(
+        self, run_id: str, caller: RunScope, approval_id: str, decision: bytes, node: str
+    ) -> DecidedHere | DecidedElsewhere | None:
+        if not is_text(approval_id):
+            return None
+        with self._tables.writing(durable=True):
+            run = self._tables.find(run_id, caller)
+            if run is None or self._tables.over(run) is not None:
+                return None
+            row = self._tables.one(
+                "SELECT rowid, call_id, held_by, take FROM calls WHERE run = ? AND asking = ?",
+                run.id,
+                approval_id,
+            )
+            if row is None:
+                return None
+            require_space(self._tables.totals(), self._limits, part_bytes=len(decision))
+            id, call_id, holder, take = row
+            if holder is None or self._tables.nodes.dead({holder}):
+                holder, take = None, take + 1
+            hold = Hold(run_id, call_id, holder or node, take)
+            self._tables.do(
+                "UPDATE calls SET asking = NULL, decision = ?, held_by = ?, take = ? WHERE rowid = ?",
+                decision,
+                hold.node,
+                take,
+                id,
+            )
+            self._tables.grow(run.id, len(decision))
+            if holder is not None:
+                return DecidedElsewhere(hold)
+            again = self._tables.find(run_id, caller)
+            assert again is not None
+            return DecidedHere(hold, self._tables.view(again))
+
+    def answers(self, run_id: str, node: str) -> tuple[tuple[str, bytes], ...]:
+        with self._tables.reading():
+            rows = self._tables.do(
+                "SELECT call_id, decision FROM calls WHERE run = (SELECT id FROM runs WHERE run_id = ?)"
+                " AND held_by = ? AND outcome IS NULL AND decision IS NOT NULL ORDER BY rowid",
+                run_id,
+                node,
+            )
+            return tuple((str(call_id), bytes(decision)) for call_id, decision in rows)
+
+    # ---- upkeep --------------------------------------------------------------------------------------------
+
+    def expire(self) -> list[Ending]:
+        now = self._clock()
+        tables, ended = self._tables, list[Ending]()
+        with tables.writing():
+            rows = tables.do(
+                RUN + " WHERE claimed_by IS NOT NULL OR expires_at_ms <= ? OR expires_at_ms > ? ORDER BY id",
+                now,
+                now + self._limits.longest_ttl_ms,
+            ).fetchall()
+            for run in map(tables.read.run, rows):
+                over = tables.over(run)
+                if over is not None:
+                    ended.append(tables.end(run, over.how, None, self._limits.tombstone_ttl_ms))
+                elif not run.is_stored and tables.holder(run) is None:
+                    tables.do("DELETE FROM runs WHERE id = ?", run.id)
+            tables.drop_old_endings()
+            tables.nodes.forget_dead()
+        with tables.reading():
+            tables.give_space_back()
         return ended
 
-    def recover(self, now_ms: int, is_alive: Callable[[Owner], bool]) -> list[Tombstone]:
-        # Asked outside the transaction: a dead owner never lives again, so the answer stays true inside it.
-        with self._using():
-            rows = self._do(SELECT_RUNS + " WHERE claimed_by IS NOT NULL ORDER BY id").fetchall()
-        claimed = [decode_run(self._path, row) for row in rows]
-        dead = {owner for owner in {run.claimed_by for run in claimed} if owner and not is_alive(owner)}
-        with self._writing():
-            stones = [
-                Tombstone(run.label.run_id, run.label.scope, "interrupted", now_ms)
-                for run in claimed
-                if run.claimed_by in dead and isinstance(self._find(run.label.run_id), RunMeta)
-            ]
-            return self._end(stones, now_ms)
+    def numbers(self, run_ids: Collection[str]) -> dict[str, int]:
+        return self._column(_NUMBERS, run_ids)
+
+    def list_runs(self, *, agent: str | None = None, session: str | None = None) -> list[Listed]:
+        if not all(given is None or is_text(given) for given in (agent, session)):
+            return []
+        tables = self._tables
+        with tables.reading():
+            rows = tables.do(_LISTED, agent, session).fetchall()
+            runs = [(tables.read.run(row[:-1]), int(row[-1])) for row in rows]
+            dead = tables.nodes.dead(run.claimed_by for run, _ in runs)
+        return [run.listed(None if run.claimed_by in dead else run.claimed_by, count) for run, count in runs]
+
+    def totals(self) -> Totals:
+        with self._tables.reading():
+            return self._tables.totals()
+
+    def feed(self, node: str, changed: Changed) -> Feed:  # noqa: ARG002 - not its own
+        return SqliteFeed(self._data_version, partial(self._column, _CHANGES), changed)
 
     def close(self) -> None:
-        with translated(self._path):
-            self._connection.close()
+        self._tables.close()
 
-    def _insert(self, snapshot: Snapshot, owner: Owner) -> None:
-        label = snapshot.label
-        if self._find(label.run_id) is not None:
-            raise NotHeld(label.run_id)
-        size = len(snapshot.envelope)
-        require_room(self._totals(), self._limits, part_bytes=size, new_runs=1)
-        run = self._do(
-            "INSERT INTO runs (run_id, agent, session, agent_run, tool_call, build_id, created_at_ms,"
-            " expires_at_ms, size_bytes, saved_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            label.run_id,
-            *scope_values(label.scope),
-            label.build_id,
-            label.created_at_ms,
-            label.expires_at_ms,
-            size,
-            owner.encode(),
-        ).lastrowid
-        self._do("INSERT INTO bodies VALUES (?, ?)", run, snapshot.envelope)
+    def _data_version(self) -> int:
+        """Another number after each change that another connection has made."""
+        with self._tables.reading():
+            return int(self._tables.one("PRAGMA data_version")[0])
 
-    def _replace(self, snapshot: Snapshot, owner: Owner, claim: Claim) -> None:
-        label = snapshot.label
-        meta = self._require_held(claim)
-        if (label.run_id, label.scope) != (meta.label.run_id, meta.label.scope):
-            raise NotHeld(label.run_id)
-        run, delivered, old_bytes = self._one(
-            "SELECT id, delivered, size_bytes + (SELECT coalesce(sum(length(payload)), 0) FROM settlements"
-            " WHERE run = runs.id AND id <= delivered) FROM runs WHERE run_id = ?",
-            label.run_id,
-        )
-        size = len(snapshot.envelope)
-        require_room(self._totals(), self._limits, part_bytes=size, replaced_bytes=old_bytes)
-        self._do("DELETE FROM settlements WHERE run = ? AND id <= ?", run, delivered)
-        self._do("UPDATE bodies SET envelope = ? WHERE id = ?", snapshot.envelope, run)
-        self._do(
-            "UPDATE runs SET build_id = ?, created_at_ms = ?, expires_at_ms = ?, size_bytes = ?, saved_by = ?"
-            " WHERE id = ?",
-            label.build_id,
-            label.created_at_ms,
-            label.expires_at_ms,
-            size,
-            owner.encode(),
-            run,
-        )
-        self._unclaim(label.run_id)
-
-    def _require_held(self, claim: Claim) -> RunMeta:
-        meta = self._find(claim.run_id)
-        if not isinstance(meta, RunMeta) or meta.claimed_by != claim.owner:
-            raise NotHeld(claim.run_id)
-        if self._one("SELECT claims FROM runs WHERE run_id = ?", claim.run_id) != (claim.number,):
-            raise NotHeld(claim.run_id)
-        return meta
-
-    def _unclaim(self, run_id: str) -> None:
-        self._do("UPDATE runs SET claimed_by = NULL, claimed_at_ms = NULL WHERE run_id = ?", run_id)
-
-    def _end(self, stones: Iterable[Tombstone], now_ms: int) -> list[Tombstone]:
-        ended = list(stones)
-        for stone in ended:
-            self._do("DELETE FROM runs WHERE run_id = ?", stone.run_id)
-            values = (stone.run_id, *scope_values(stone.scope), stone.ending, stone.at_ms)
-            self._do("INSERT INTO tombstones VALUES (?, ?, ?, ?, ?, ?, ?)", *values)
-        rows = self._do(SELECT_STONES).fetchall()
-        for run_id in plan_tombstones((decode_stone(self._path, row) for row in rows), self._limits, now_ms):
-            self._do("DELETE FROM tombstones WHERE run_id = ?", run_id)
-        return ended
-
-    def _give_space_back(self) -> None:
-        (free,) = self._one("PRAGMA freelist_count")
-        if free > _SPARE_PAGES:
-            # The pragma frees one page per step and has no columns: execute() would stop after the first.
-            pages = min(free - _SPARE_PAGES, _VACUUM_PAGES)
-            self._connection.executescript(f"PRAGMA incremental_vacuum({pages})")
-
-    def _find(self, run_id: str) -> RunMeta | Tombstone | None:
-        if not is_text(run_id):
-            return None
-        row = self._one(SELECT_RUNS + " WHERE run_id = ?", run_id)
-        if row is not None:
-            return decode_run(self._path, row)
-        row = self._one(SELECT_STONES + " WHERE run_id = ?", run_id)
-        return None if row is None else decode_stone(self._path, row)
-
-    def _totals(self) -> Totals:
-        return decode_totals(self._path, self._one("SELECT snapshots, total_bytes FROM totals"))
-
-    @contextlib.contextmanager
-    def _writing(self, *, durable: bool = False) -> Generator[None]:
-        with self._using(), transaction(self._connection, durable=durable):
-            yield
-
-    @contextlib.contextmanager
-    def _using(self) -> Generator[None]:
-        """SQLite goes on in a file that was deleted, as if nothing were lost; looking costs a microsecond."""
-        if identity_of(self._place) != self._file:
-            raise StoreUnavailable(
-                f"{self._path} was deleted or replaced while it was open: put it back, or start again"
-            )
-        with translated(self._path):
-            yield
-
-    def _do(self, statement: str, *values: str | int | bytes | None) -> sqlite3.Cursor:
-        return self._connection.execute(statement, values)
-
-    def _one(self, statement: str, *values: str | int | bytes | None) -> Any:
-        return self._do(statement, *values).fetchone()
+    def _column(self, query: str, run_ids: Collection[str]) -> dict[str, int]:
+        wanted, found = [run_id for run_id in run_ids if is_text(run_id)], dict[str, int]()
+        with self._tables.reading():
+            for start in range(0, len(wanted), _MAX_NAMES):
+                names = wanted[start : start + _MAX_NAMES]
+                found.update(self._tables.do(query + f"({', '.join('?' * len(names))})", *names))
+        return found

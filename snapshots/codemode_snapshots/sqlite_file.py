@@ -11,73 +11,21 @@ import sqlite3
 import time
 from collections.abc import Generator
 from pathlib import Path
+from typing import NamedTuple
 
 from codemode_snapshots.errors import StoreUnavailable
 
-SCHEMA_VERSION = 1
 APPLICATION_ID = 0x434D534E  # "CMSN"
 BUSY_TIMEOUT_S = 5.0
 
-# Small mutable rows are apart from the bodies, because a claim must not rewrite megabytes. Triggers keep the
-# totals, so no path can forget them; 4 KiB pages leave a 4 KB envelope one overflow page and a short cell.
-_SCHEMA = (
-    """CREATE TABLE runs (
-        id INTEGER PRIMARY KEY,
-        run_id TEXT NOT NULL UNIQUE,
-        agent TEXT NOT NULL,
-        session TEXT NOT NULL,
-        agent_run TEXT NOT NULL,
-        tool_call TEXT NOT NULL,
-        build_id TEXT NOT NULL,
-        created_at_ms INTEGER NOT NULL,
-        expires_at_ms INTEGER NOT NULL,
-        size_bytes INTEGER NOT NULL,
-        saved_by TEXT NOT NULL,
-        claims INTEGER NOT NULL DEFAULT 0,
-        claimed_by TEXT,
-        claimed_at_ms INTEGER,
-        delivered INTEGER)""",
-    "CREATE INDEX runs_by_expiry ON runs (expires_at_ms)",
-    "CREATE TABLE bodies (id INTEGER PRIMARY KEY, envelope BLOB NOT NULL)",
-    """CREATE TABLE settlements (
-        id INTEGER PRIMARY KEY,
-        run INTEGER NOT NULL,
-        kind TEXT NOT NULL,
-        call_id TEXT NOT NULL,
-        seq INTEGER NOT NULL,
-        payload BLOB NOT NULL,
-        UNIQUE (run, kind, call_id))""",
-    """CREATE TABLE tombstones (
-        run_id TEXT PRIMARY KEY,
-        agent TEXT NOT NULL,
-        session TEXT NOT NULL,
-        agent_run TEXT NOT NULL,
-        tool_call TEXT NOT NULL,
-        ending TEXT NOT NULL,
-        at_ms INTEGER NOT NULL) WITHOUT ROWID""",
-    "CREATE TABLE totals (snapshots INTEGER NOT NULL, total_bytes INTEGER NOT NULL)",
-    "INSERT INTO totals VALUES (0, 0)",
-    """CREATE TRIGGER run_added AFTER INSERT ON runs BEGIN
-        UPDATE totals SET snapshots = snapshots + 1, total_bytes = total_bytes + new.size_bytes;
-    END""",
-    """CREATE TRIGGER run_resized AFTER UPDATE OF size_bytes ON runs BEGIN
-        UPDATE totals SET total_bytes = total_bytes - old.size_bytes + new.size_bytes;
-    END""",
-    """CREATE TRIGGER run_removed AFTER DELETE ON runs BEGIN
-        DELETE FROM bodies WHERE id = old.id;
-        DELETE FROM settlements WHERE run = old.id;
-        UPDATE totals SET snapshots = snapshots - 1, total_bytes = total_bytes - old.size_bytes;
-    END""",
-    """CREATE TRIGGER settlement_added AFTER INSERT ON settlements BEGIN
-        UPDATE totals SET total_bytes = total_bytes + length(new.payload);
-    END""",
-    """CREATE TRIGGER settlement_removed AFTER DELETE ON settlements BEGIN
-        UPDATE totals SET total_bytes = total_bytes - length(old.payload);
-    END""",
-)
+
+class Schema(NamedTuple):
+    version: int
+    statements: tuple[str, ...]
+    older: str = ""  # what to do with a file of an older schema
 
 
-def open_database(path: Path) -> sqlite3.Connection:
+def open_database(path: Path, schema: Schema) -> sqlite3.Connection:
     """A connection to the file; creates it (mode 0600) if there is none. Processes may race."""
     with translated(path):
         _create_private(path)
@@ -89,7 +37,7 @@ def open_database(path: Path) -> sqlite3.Connection:
             connection.execute("PRAGMA cell_size_check=ON")
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute("PRAGMA journal_size_limit=4194304")
-            _prepare_when_free(connection, path)
+            _prepare_when_free(connection, path, schema)
         except BaseException:
             connection.close()
             raise
@@ -176,20 +124,20 @@ def _create_private(path: Path) -> None:
         ) from None
 
 
-def _prepare_when_free(connection: sqlite3.Connection, path: Path) -> None:
+def _prepare_when_free(connection: sqlite3.Connection, path: Path, schema: Schema) -> None:
     """Switching to WAL does not wait for locks, so processes that create the file together retry here."""
     deadline = time.monotonic() + BUSY_TIMEOUT_S
     while True:
         try:
-            return _prepare(connection, path)
+            return _prepare(connection, path, schema)
         except sqlite3.OperationalError as error:
             if _primary_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
 
 
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    if _version(connection, path) == 0:
+def _prepare(connection: sqlite3.Connection, path: Path, schema: Schema) -> None:
+    if _version(connection, path, schema) == 0:
         connection.execute("PRAGMA page_size=4096")
         connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
     if connection.execute("PRAGMA journal_mode=WAL").fetchone() != ("wal",):
@@ -197,14 +145,14 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
             f"{path} lies on a file system without shared memory; name a file on a local disk"
         )
     with transaction(connection):
-        if _version(connection, path) == 0:
-            for statement in _SCHEMA:
+        if _version(connection, path, schema) == 0:
+            for statement in schema.statements:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+            connection.execute(f"PRAGMA user_version={schema.version}")
 
 
-def _version(connection: sqlite3.Connection, path: Path) -> int:
+def _version(connection: sqlite3.Connection, path: Path, schema: Schema) -> int:
     """0 for an empty database, else its schema; another program's file is refused before it is touched."""
     # Tables first: they are committed together with the two marks, so a reader that sees them sees those too.
     tables: int = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
@@ -212,8 +160,10 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if tables and application != APPLICATION_ID:
         raise StoreUnavailable(f"{path} is a database of another program; name another file")
-    if version > SCHEMA_VERSION:
+    if version > schema.version:
         raise StoreUnavailable(
-            f"{path} has schema {version}, this codemode knows {SCHEMA_VERSION}; upgrade or name another file"
+            f"{path} has schema {version}, this codemode knows {schema.version}; upgrade or name another file"
         )
+    if tables and version < schema.version:
+        raise StoreUnavailable(f"{path} has schema {version} of an older codemode; {schema.older}")
     return version if tables else 0

@@ -8,9 +8,9 @@ NOW = 1_800_000_000_000
 MAX_BYTES = 100_000
 
 keys = st.binary(min_size=32, max_size=32)
-texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60).filter(
-    lambda text: text.strip() != ""
-)
+texts = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=60
+).filter(lambda text: text.strip() != "")
 scopes = st.builds(RunScope, texts, texts, texts, texts)
 labels = st.builds(Label, texts, texts, scopes, st.integers(0, 2**63 - 1), st.integers(NOW + 1, 2**63 - 1))
 bodies = st.binary(max_size=300)

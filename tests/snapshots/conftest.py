@@ -1,34 +1,30 @@
-"""Both stores behind one fixture: whatever holds for a SnapshotStore is tested against each of them."""
+"""Each store behind one fixture: whatever holds for a RunStore is tested against each of them."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
-from codemode_snapshots import MemoryStore, SnapshotStore, StoreLimits
-from codemode_snapshots.sqlite import SqliteStore
+from codemode_snapshots import RunStore
 
-OpenStore = Callable[[StoreLimits], SnapshotStore]
+from tests.snapshots.places import MemoryPlace, Place, PostgresPlace, SqlitePlace, node
+
+PLACES: dict[str, Callable[[pytest.FixtureRequest], Place]] = {
+    "memory": lambda request: MemoryPlace(request.getfixturevalue("tmp_path")),
+    "sqlite": lambda request: SqlitePlace(request.getfixturevalue("tmp_path")),
+    "postgres": lambda request: PostgresPlace(request.getfixturevalue("database")),
+}
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenStore]:
-    opened: list[SnapshotStore] = []
-
-    def open_one(limits: StoreLimits) -> SnapshotStore:
-        one: SnapshotStore
-        one = (
-            MemoryStore(limits)
-            if request.param == "memory"
-            else SqliteStore(tmp_path / "runs.sqlite", limits)
-        )
-        opened.append(one)
-        return one
-
-    yield open_one
-    for store in opened:
-        store.close()
+@pytest.fixture(params=PLACES)
+def place(request: pytest.FixtureRequest) -> Iterator[Place]:
+    found = PLACES[request.param](request)
+    yield found
+    found.close()
 
 
 @pytest.fixture
-def store(open_store: OpenStore) -> SnapshotStore:
-    return open_store(StoreLimits())
+def store(place: Place) -> RunStore:
+    """With three nodes: a, b and c."""
+    opened = place.open()
+    for name in "abc":
+        opened.join(node(name))
+    return opened
