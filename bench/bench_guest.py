@@ -53,6 +53,11 @@ KERNELS = {
     "map and set": """const map = new Map(), set = new Set(); let hits = 0;
       for (let i = 0; i < 60000; i++) { map.set("k" + (i % 5000), i); set.add(i % 777); if (map.has("k" + (i % 9000))) hits++; }
       return [map.size, set.size, hits];""",
+    "map of numbers and objects": """const keys = Array.from({ length: 30000 }, (_, i) => ({ i })), map = new Map(); let sum = 0;
+      for (let i = 0; i < 30000; i++) { map.set(i, i); map.set(keys[i], i); } for (let i = 0; i < 30000; i++) sum += map.get(i) + map.get(keys[i]);
+      return [map.size, sum];""",
+    "large heap": """let holes = []; for (let i = 0; i < 1000; i++) holes.push(new Uint8Array(9000)); holes = holes.filter((_, i) => i % 2);
+      const held = []; for (let i = 0; i < 8000; i++) held.push(new Uint8Array(9500)); return [holes.length, held.length];""",
     "objects": """class P { constructor(x, y) { this.x = x; this.y = y; } plus(o) { return new P(this.x + o.x, this.y + o.y); } }
       let p = new P(0, 0); const d = new P(1, 2); for (let i = 0; i < 300000; i++) p = p.plus(d); return [p.x, p.y];""",
 }  # fmt: skip

@@ -17,7 +17,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from codemode_runtime import wire
+from codemode_runtime import orders, wire
 from codemode_runtime.shapes import Limits, Lookup, Settlement
 
 from codemode.config import EngineSettings
@@ -54,7 +54,7 @@ asyncio.run(main())
 
 
 class NoTools:
-    offer = wire.Offer()
+    offer = orders.Offer()
 
     def lookup(self, kind: Lookup, key: str) -> bytes | None:  # noqa: ARG002 - the protocol's shape
         return None

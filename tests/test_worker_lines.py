@@ -1,4 +1,4 @@
-"""`make coverage` sees the lines that confined workers run, though no host imports them."""
+"""`make coverage` sees the lines that confined checkers run, though no host imports them."""
 
 from pathlib import Path
 
@@ -7,8 +7,8 @@ from coverage import CoverageData
 
 from tests.harness.processes import MEASURED, python
 
-WORKER = Path(codemode_runtime.__file__).with_name("worker.py")
-TEST = "tests/workers/test_supervisor_legs.py::test_a_program_returns_its_value_from_a_worker"
+WORKER = Path(codemode_runtime.__file__).with_name("checker.py")
+TEST = "tests/workers/test_supervisor_legs.py::test_module_access_is_refused_with_its_position"
 
 
 def test_the_lines_of_a_confined_worker_are_measured(tmp_path: Path) -> None:
@@ -18,8 +18,10 @@ def test_the_lines_of_a_confined_worker_are_measured(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
     ran = {line for path in tmp_path.iterdir() for line in lines_in(path)}
     text = WORKER.read_text().splitlines()
-    assert "outcome = step()" in {text[line - 1].strip() for line in ran}
-    assert "self._refuse_restore(wire.RestoreRefused" not in "".join(text[line - 1] for line in ran)
+    assert "code = prepare(order.program, order.language, allow={order.language}).code" in {
+        text[line - 1].strip() for line in ran
+    }
+    assert 'raise FrameRefused("a checker runs no program")' not in "".join(text[line - 1] for line in ran)
 
 
 def lines_in(path: Path) -> list[int]:

@@ -65,7 +65,7 @@ class Channel:
 
     def send(self, frame: list[Data], hand_over: socket.socket | None = None) -> None:
         """Sends now what the socket takes, the rest when it can. Closes the socket it hands over."""
-        if not self.is_open:
+        if self._descriptor < 0:
             if hand_over is not None:
                 hand_over.close()
             return
@@ -88,7 +88,7 @@ class Channel:
 
     def look(self) -> None:
         """Reads what has arrived now, before the loop gets to it."""
-        if self.is_open and self._news.poll(0):
+        if self._descriptor >= 0 and self._news.poll(0):
             self._read()
 
     def drain(self) -> None:
@@ -112,7 +112,7 @@ class Channel:
             self._end(refused)
             return True
         for at, frame in enumerate(frames or (), 1):
-            if self.is_open:
+            if self._descriptor >= 0:
                 self._has_more = frames is not None and at < len(frames)
                 self._on_frame(frame)
         return frames is not None

@@ -46,3 +46,17 @@ async def gather(outcome: wire.Outcome, tail: Data, session: str) -> wire.Outcom
             raise FrameRefused("the program has not ended")
         own[field] = await lane().run(partial(decode, chunks[-1]), session)
     return replace(outcome, messages=tuple(messages), **own)
+
+
+def output_of(outcome: wire.Outcome) -> tuple[int, int]:
+    """Bytes of the output as JSON, final value included, and number of items: as the guest counts them, which
+    ends a program that makes too much. What is more comes from a lying worker."""
+    if isinstance(outcome, wire.Refused | wire.RestoreRefused):
+        return 0, 0
+    size = len(outcome.result.value) if isinstance(outcome, wire.Done) else 0
+    items = 0
+    for message in outcome.messages:
+        if isinstance(message, wire.GuestOutput):
+            size += len(wire.encode(message))
+            items += 1
+    return size, items

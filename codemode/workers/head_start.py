@@ -15,7 +15,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-ZYGOTE = "codemode_runtime.zygote"
+ZYGOTE = "codemode_runtime.zygote"  # of checkers, in Python
+NATIVE = "native"  # instead of a module: the runner in C
 # -I and -S keep out the user's environment and site configuration, so the module path is passed as arguments.
 # The dynamic linker has read its variable by then, and a worker has an empty environment.
 _BOOT = """
@@ -46,7 +47,7 @@ def ahead() -> Generator[None]:
     try:
         ours, theirs = socket.socketpair()
         try:
-            _ahead.append(Started(start_process(ZYGOTE, theirs.fileno()), ours, os.getpid()))
+            _ahead.append(Started(start_process(NATIVE, theirs.fileno()), ours, os.getpid()))
         finally:
             theirs.close()
     except OSError:  # an engine will try again, and tell why it cannot
@@ -60,7 +61,7 @@ def ahead() -> Generator[None]:
 
 def take_ahead(entry: str) -> Started | None:
     """The process that was started ahead, for the first that asks; it is the taker's from then on."""
-    if entry != ZYGOTE or not _ahead or _ahead[0].host_pid != os.getpid():
+    if entry != NATIVE or not _ahead or _ahead[0].host_pid != os.getpid():
         return None
     started = _ahead.pop()
     if started.process.poll() is None:
@@ -70,13 +71,18 @@ def take_ahead(entry: str) -> Started | None:
 
 
 def start_process(entry: str, descriptor: int) -> subprocess.Popen[bytes]:
-    """Starts our own interpreter. `entry` is a module with a `main(control_fd, host_pid)`. Raises OSError."""
-    command = [sys.executable, "-I", "-S", "-c", _BOOT, str(descriptor), str(os.getpid()), entry]
-    command += [os.path.abspath(folder) for folder in sys.path if folder]
+    """Starts the runner, or our own interpreter with a module that has a `main(control_fd, host_pid)`. Raises
+    OSError."""
+    if entry == NATIVE:
+        command, variables = _native_command(descriptor), dict[str, str]()
+    else:
+        command = [sys.executable, "-I", "-S", "-c", _BOOT, str(descriptor), str(os.getpid()), entry]
+        command += [os.path.abspath(folder) for folder in sys.path if folder]
+        variables = _linker_path()
     # no shell and no user input
     return subprocess.Popen(  # noqa: S603
         command,
-        env=_linker_path(),
+        env=variables,
         cwd="/",
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -84,6 +90,16 @@ def start_process(entry: str, descriptor: int) -> subprocess.Popen[bytes]:
         pass_fds=(descriptor,),
         start_new_session=True,  # so that Ctrl-C reaches the host alone
     )
+
+
+def _native_command(descriptor: int) -> list[str]:
+    from codemode_runtime import native
+    from codemode_runtime.image import ImageUnavailable
+
+    try:
+        return native.command(descriptor, os.getpid())
+    except ImageUnavailable as error:
+        raise OSError(str(error)) from None
 
 
 def end_ahead(started: Started) -> None:

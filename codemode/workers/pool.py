@@ -18,6 +18,7 @@ from codemode_runtime.zygote_wire import Flavour, Setup
 from msgspec import Struct, field
 
 from codemode.workers.busy_wait import Processors
+from codemode.workers.checks import Checks
 from codemode.workers.confinement import Confinement
 from codemode.workers.errors import Aborted, RuntimeUnavailable, SupervisorError
 from codemode.workers.settings import WorkerSettings
@@ -51,6 +52,7 @@ class Pool:
         counters: Counters,
         processors: Processors,
         on_release: Callable[[Worker], None],
+        checks: Checks | None = None,
     ) -> None:
         self.flavour: Flavour = flavour
         self.zygotes: list[Zygote] = []
@@ -63,6 +65,7 @@ class Pool:
         self._counters = counters
         self._processors = processors
         self._on_release = on_release
+        self._checks = checks
         self._loop = asyncio.get_running_loop()
         self._demand: deque[asyncio.Future[Worker]] = deque()
         self._target = settings.engine.warm_workers
@@ -160,6 +163,7 @@ class Pool:
             grace_ms=self._settings.grace_ms,
             memory_bytes=self._settings.memory_bytes,
             processors=self._processors,
+            checks=self._checks,
         )
         self._homes[worker.token] = zygote
         self.starting.add(worker)

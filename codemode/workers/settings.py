@@ -9,8 +9,10 @@ from typing import Literal
 from codemode_runtime.image import default_cache
 from codemode_runtime.zygote_wire import Flavour
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from codemode.config import CodeModeConfig, EngineSettings
+from codemode.workers.head_start import NATIVE, ZYGOTE
 
 
 class WorkerSettings(Struct, frozen=True):
@@ -24,7 +26,7 @@ class WorkerSettings(Struct, frozen=True):
     processes: Literal["auto", "fork", "spawn"] = "auto"
     prewarm: tuple[Flavour, ...] = ()  # flavours to start together with "javascript"
     cache: Path | None = None  # of compiled machine code; the user's own by default
-    entry: str = "codemode_runtime.zygote"  # the module a zygote runs; tests have others
+    entry: str = NATIVE  # the runner, or for tests the module a zygote runs
 
     @classmethod
     def of(cls, config: CodeModeConfig, settings: EngineSettings) -> WorkerSettings:
@@ -34,6 +36,16 @@ class WorkerSettings(Struct, frozen=True):
     def forks(self) -> bool:
         """Whether workers are forked from a zygote, or each is a process started anew."""
         return self.processes == "fork" or (self.processes == "auto" and hasattr(os, "fork"))
+
+    @property
+    def is_native(self) -> bool:
+        """Whether programs run in the native runner, which leaves the checking of texts to others."""
+        return self.entry == NATIVE
+
+    @property
+    def for_checkers(self) -> WorkerSettings:
+        """Of the processes that check texts: they are in Python, and one is kept ready."""
+        return replace(self, entry=ZYGOTE, engine=replace(self.engine, warm_workers=1))
 
     @property
     def cache_folder(self) -> Path | None:

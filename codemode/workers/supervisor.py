@@ -7,7 +7,6 @@ reports the state of them all. It belongs to one event loop and never blocks it.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable
 
 from codemode_runtime.zygote_wire import Flavour
@@ -17,6 +16,7 @@ from codemode.contract.scope import UNSAID
 from codemode.gate.fair_queue import FairQueue
 from codemode.gate.pending import share_of
 from codemode.workers.busy_wait import Processors
+from codemode.workers.checks import Checks
 from codemode.workers.errors import Aborted, QueueFull
 from codemode.workers.idlers import IdleLeg, Idlers
 from codemode.workers.pool import Counters, Pool
@@ -33,11 +33,12 @@ class Supervisor:
         self._processors = Processors()
         self._pools: dict[Flavour, Pool] = {}
         self._busy = 0
-        self._slots: Counter[str] = Counter()  # by session
+        self._slots: dict[str, int] = {}  # by session
         self._queue: FairQueue[asyncio.Future[None]] = FairQueue()
         self._leased: set[Worker] = set()
         self.idlers = Idlers(self._is_wanted, lambda: len(self._queue))
         self._is_closed = False
+        self._checks = Checks(self._take_checker) if self.settings.is_native else None
 
     async def __aenter__(self) -> Supervisor:
         await self.start()
@@ -79,7 +80,9 @@ class Supervisor:
         else:
             await self._queue_up(session, has_begun)
         try:
-            worker = await self._pool(flavour).take()
+            if self.settings.is_native and flavour != "javascript":
+                await self._pool(flavour).wait_ready()  # what starts it is no part of the leg's time
+            worker = await self._pool("javascript" if self.settings.is_native else flavour).take()
         except BaseException:
             self._free_slot(session)
             raise
@@ -154,19 +157,19 @@ class Supervisor:
 
     def _may_have(self, session: str) -> bool:
         most = self.settings.engine.max_workers
-        return self._busy < most and self._slots[session] < self._share_of(most, session)
+        return self._busy < most and self._slots.get(session, 0) < self._share_of(most, session)
 
     def _is_wanted(self, session: str) -> bool:
         """Whether a leg that queues could have the slot of this session."""
         most = self.settings.engine.max_workers
         return any(
-            other == session or self._slots[other] < self._share_of(most, other)
+            other == session or self._slots.get(other, 0) < self._share_of(most, other)
             for other in self._queue.sessions()
         )
 
     def _take_slot(self, session: str) -> None:
         self._busy += 1
-        self._slots[session] += 1
+        self._slots[session] = self._slots.get(session, 0) + 1
 
     def _free_slot(self, session: str) -> None:
         """The slot goes straight to the next leg whose session may have it, never free between."""
@@ -187,7 +190,13 @@ class Supervisor:
     def _pool(self, flavour: Flavour) -> Pool:
         pool = self._pools.get(flavour)
         if pool is None:
-            pool = self._pools[flavour] = Pool(
-                flavour, self.settings, self._counters, self._processors, self._on_release
-            )
+            common = self._counters, self._processors
+            if self.settings.is_native and flavour != "javascript":
+                pool = Pool(flavour, self.settings.for_checkers, *common, lambda _: None)
+            else:
+                pool = Pool(flavour, self.settings, *common, self._on_release, self._checks)
+            self._pools[flavour] = pool
         return pool
+
+    async def _take_checker(self, flavour: Flavour) -> Worker:
+        return await self._pool(flavour).take()

@@ -14,9 +14,8 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Sequence
-from typing import Protocol
 
-from codemode_runtime import batches, wire
+from codemode_runtime import batches, orders, wire
 from codemode_runtime.frames import Data, Frame, FrameRefused, frame_parts
 from codemode_runtime.language import Language
 from codemode_runtime.shapes import MAX_OUTPUT_ITEMS, Layer, Limits, Lookup, Settlement, pack_settlements
@@ -24,42 +23,25 @@ from codemode_runtime.shapes import MAX_OUTPUT_ITEMS, Layer, Limits, Lookup, Set
 from codemode.gate.heartbeat import Alarm
 from codemode.workers.busy_wait import BusyWait, Processors
 from codemode.workers.channel import Channel
+from codemode.workers.checks import Checks
 from codemode.workers.errors import Aborted, ProtocolViolation, SupervisorError, WorkerLost
-from codemode.workers.gathering import gather, largest_batch
+from codemode.workers.gathering import gather, largest_batch, output_of
+from codemode.workers.parties import RunDescriptor, WorkerOwner
 
 # For captures: the guest computes nothing then, so no budget bounds them.
 _PATIENCE_SECONDS = 30.0
 _CLOSE_SECONDS = 0.001
-_ATTEND = frame_parts(wire.encode(wire.Attend()))
-_DELIVER = wire.encode(wire.Deliver())
-_RESET = frame_parts(wire.encode(wire.Reset()))
+_ATTEND = frame_parts(orders.encode(orders.Attend()))
+_DELIVER = orders.encode(orders.Deliver())
+_RESET = frame_parts(orders.encode(orders.Reset()))
 _OUTCOMES = (
-    wire.Idle,
-    wire.Done,
-    wire.Threw,
-    wire.Stopped,
-    wire.Interrupted,
-    wire.Refused,
-    wire.RestoreRefused,
-)
+    wire.Idle, wire.Done, wire.Threw, wire.Stopped, wire.Interrupted, wire.Refused, wire.RestoreRefused,
+)  # fmt: skip
+_CHECKED = (wire.Checked, wire.Refused, wire.Interrupted)
+_MAX_CODE = 64 << 20  # bytes that a compiler makes of a program, at most
 # After these the guest, and with it the worker, is not trusted with another leg.
 _SUSPECT = (wire.Stopped, wire.Interrupted)
 _OVERDUE = wire.Interrupted[wire.GuestMessages](())
-
-
-class RunDescriptor(Protocol):
-    """What a run offers its program. The offer travels with the program; `lookup` answers the rest."""
-
-    @property
-    def offer(self) -> wire.Offer: ...
-    def lookup(self, kind: Lookup, key: str) -> bytes | None: ...
-
-
-class WorkerOwner(Protocol):
-    def worker_is_ready(self, worker: Worker) -> None: ...
-    def worker_is_free(self, worker: Worker, reusable: bool) -> None: ...
-    def worker_has_exited(self, worker: Worker, status: int | None) -> None: ...
-    def kill_worker(self, worker: Worker) -> None: ...
 
 
 class Worker:
@@ -75,6 +57,7 @@ class Worker:
         grace_ms: int,
         memory_bytes: int,
         processors: Processors,
+        checks: Checks | None = None,
     ) -> None:
         self.token = token
         self.pid: int | None = None
@@ -88,6 +71,8 @@ class Worker:
         self._owner = owner
         self._grace = grace_ms / 1000
         self._memory_bytes = memory_bytes
+        self._checks = checks  # None: it checks what it is given itself
+        self.checker: Worker | None = None  # it checks the text of this worker's leg, and dies with it
         self._loop = asyncio.get_running_loop()
         self._channel = Channel(connection, self._on_frame, self._on_end)
         self._busy_wait = BusyWait(processors)
@@ -135,9 +120,38 @@ class Worker:
         """Runs the program to its first outcome. The budget is for the leg, from when the worker gets it;
         after a delivery near its end the guest may compute for `late_ms`."""
         self._begin(descriptor, limits)
-        start = wire.StartLeg(program, language, limits, budget_ms, descriptor.offer, late_ms)
-        self._open(frame_parts(wire.encode(start)), budget_ms, late_ms)
+        start = orders.StartLeg(program, language, limits, budget_ms, descriptor.offer, late_ms)
+        if self._checks is None:
+            return await self.run_text(start)
+        return await self._checks.run(start, self)
+
+    async def try_text(self, start: orders.StartLeg) -> wire.Outcome | wire.Doubtful:
+        """Runs a text that nobody has checked, if it can only be JavaScript."""
+        self._open(frame_parts(orders.encode(start)), start.budget_ms, start.late_ms)
+        answer, tail = await self._computed()
+        if isinstance(answer, wire.Doubtful):
+            return answer
+        return await self._taken(answer, tail)
+
+    async def run_text(self, start: orders.StartLeg) -> wire.Outcome:
+        """Runs a text that was checked, or that its worker checks."""
+        self._open(frame_parts(orders.encode(start)), start.budget_ms, start.late_ms)
         return await self.outcome()
+
+    async def check(
+        self, program: str, language: Language, budget_ms: int
+    ) -> tuple[wire.Checked | wire.Refused | wire.Interrupted[wire.GuestMessages], str]:
+        """For a checker: its verdict, and the code to run if the text is a program."""
+        self._channel.reader.max_tail = _MAX_CODE
+        self._open(frame_parts(orders.encode(orders.CheckText(program, language, budget_ms))), budget_ms, 0)
+        self._is_computing = True
+        answer, code = await self._answer()
+        if not isinstance(answer, _CHECKED):
+            raise self._break(ProtocolViolation("the checker answered with something else"))
+        try:
+            return answer, bytes(code).decode()
+        except UnicodeDecodeError:
+            raise self._break(ProtocolViolation("the checker's code is no text")) from None
 
     def attend(self) -> None:
         """Wakes the worker for a request that follows at once: waking takes as long as preparing it."""
@@ -159,8 +173,8 @@ class Worker:
         """
         self._begin(descriptor, limits)
         packed = pack_settlements(settlements)
-        resume = wire.ResumeLeg(limits, budget_ms, descriptor.offer, len(packed), late_ms)
-        self._open(frame_parts(wire.encode(resume), delta, packed), budget_ms, late_ms)
+        resume = orders.ResumeLeg(limits, budget_ms, descriptor.offer, len(packed), late_ms)
+        self._open(frame_parts(orders.encode(resume), delta, packed), budget_ms, late_ms)
 
     async def deliver(self, settlements: Sequence[Settlement]) -> wire.Outcome:
         """Settles work that an idle guest waits for, in this order."""
@@ -177,7 +191,7 @@ class Worker:
         self._channel.reader.max_tail = max_bytes
         patience = Alarm(_PATIENCE_SECONDS, lambda: self._break(WorkerLost(None)))
         try:
-            self._send(frame_parts(wire.encode(wire.Capture(max_bytes))))
+            self._send(frame_parts(orders.encode(orders.Capture(max_bytes))))
             message, delta = await self._answer()
         finally:
             patience.cancel()
@@ -244,21 +258,29 @@ class Worker:
 
     def _open(self, request: list[Data], budget_ms: int, late_ms: int) -> None:
         """Sends the first request of a leg, then sets the alarm, while the worker already works."""
+        self._stop_alarm()
         self._send(request, opens=True)
         self._deadline, self._late = self._loop.time() + budget_ms / 1000, late_ms / 1000
         self._alarm = Alarm((budget_ms + late_ms) / 1000 + self._grace, self._on_overdue)
 
     async def outcome(self) -> wire.Outcome:
         """Waits for the outcome of the request that was sent."""
+        return await self._taken(*await self._computed())
+
+    async def _computed(self) -> tuple[wire.FromWorker, Data]:
         self._is_computing = True
-        outcome, tail = await self._answer()
+        answer = await self._answer()
         self._is_computing = False
+        return answer
+
+    async def _taken(self, outcome: wire.FromWorker, tail: Data) -> wire.Outcome:
+        """Checks what the worker says against what a program may do."""
         if not isinstance(outcome, _OUTCOMES):
             raise self._break(ProtocolViolation("the worker answered with no outcome"))
         if tail:
             outcome = await self._gathered(outcome, tail)
         self._is_suspect = isinstance(outcome, _SUSPECT)
-        size, items = _output_of(outcome)
+        size, items = output_of(outcome)
         self._output_left -= size
         self._items_left -= items
         if len(getattr(outcome, "messages", ())) > batches.MAX_MESSAGES:
@@ -334,7 +356,7 @@ class Worker:
     def _answer_lookup(self, descriptor: RunDescriptor, kind: Lookup, key: str) -> None:
         try:
             found = descriptor.lookup(kind, key)
-            frame = frame_parts(wire.encode(wire.LookupAnswer(found is not None)), found or b"")
+            frame = frame_parts(orders.encode(orders.LookupAnswer(found is not None)), found or b"")
         except Exception as error:  # the engine's own descriptor failed: the leg fails with that error
             if self._reply is not None:
                 _fail(self._reply, error)
@@ -356,6 +378,8 @@ class Worker:
             self._channel.close()
             self._owner.kill_worker(self)
             self._fail_reply()
+            if self.checker is not None:
+                self.checker.kill(str(fault))
         return self._fault
 
     def _stop_alarm(self) -> None:
@@ -374,17 +398,3 @@ def _fail(reply: asyncio.Future[tuple[wire.FromWorker, Data]], error: Exception)
     # asyncio complains of an exception that no task retrieves: the busy-waiting task may have been cancelled
     # between two looks, or the lease may have ended before any task asked for the outcome.
     reply.exception()
-
-
-def _output_of(outcome: wire.Outcome) -> tuple[int, int]:
-    """Bytes of the output as JSON, final value included, and number of items: as the guest counts them, which
-    ends a program that makes too much. What is more comes from a lying worker."""
-    if isinstance(outcome, wire.Refused | wire.RestoreRefused):
-        return 0, 0
-    size = len(outcome.result.value) if isinstance(outcome, wire.Done) else 0
-    items = 0
-    for message in outcome.messages:
-        if isinstance(message, wire.Text | wire.Json):
-            size += len(wire.encode(message))
-            items += 1
-    return size, items

@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from codemode_runtime import wire, zygote_wire
+from codemode_runtime import zygote_wire
 from codemode_runtime.frames import FrameRefused, frame_parts
 from codemode_runtime.shapes import Layer
 from codemode_runtime.zygote_wire import Flavour, FromZygote, Setup, ToZygote
@@ -120,10 +120,10 @@ class Zygote:
         self._doomed[child.token] = self._loop.call_later(_REAP_SECONDS, self._keeper.kill)
 
     def _hand_over(self, order: _Order) -> None:
-        self._channel.send(frame_parts(wire.encode(order.spawn)), order.connection)
+        self._channel.send(frame_parts(zygote_wire.encode(order.spawn)), order.connection)
 
     def _send(self, message: ToZygote) -> None:
-        self._channel.send(frame_parts(wire.encode(message)))
+        self._channel.send(frame_parts(zygote_wire.encode(message)))
 
     def _on_message(self, head: bytes) -> None:
         message: FromZygote = zygote_wire.read_zygote(head)

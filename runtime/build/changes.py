@@ -9,8 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from change import Change, changed
+from misuse import MISUSE
 from polls import POLLS
 from source import write_whole
+from speed import SPEED
+from weak import WEAK
 
 # An error is placed by the last location that was emitted before the instruction that threw it. The engine
 # emits the location of a call before its arguments, and takes it from the first of them: `f(g(x))` with an
@@ -86,8 +89,6 @@ STRINGIFY = (
 """,
         """        JSValue *around;
         uint32_t depth;
-        if (js_poll_interrupts(ctx))
-            goto exception;
         if (!js_get_fast_array(ctx, jsc->stack, &around, &depth) || depth >= 10000) {
             JS_ThrowStackOverflow(ctx);
             goto exception;
@@ -108,18 +109,6 @@ STRINGIFY = (
         """                present = js_poll_interrupts(ctx) ? JS_EXCEPTION :
                     js_array_includes(ctx, jsc->property_list, 1, vc(&v));
                 if (JS_IsException(present)) {""",
-    ),
-)
-
-# The bucket of a key in a Map or Set is the low bits of its hash. What tells small integers apart is in the
-# high bits of a double, and addresses are multiples of eight: a thousand integers shared two buckets.
-HASHES = (
-    Change(
-        "    return h ^ ctx->hash_seed ^ hash32(tag);\n",
-        """    h ^= ctx->hash_seed ^ hash32(tag);
-    h = hash32(h ^ h >> 16);
-    return h ^ h >> 15;
-""",
     ),
 )
 
@@ -229,7 +218,7 @@ COLUMNS = (
     ),
 )
 
-CHANGES = (*CALL_SITES, *MATH, *STRINGIFY, *POLLS, *HASHES, *BOUND, *MARKS, *COLUMNS)
+CHANGES = (*CALL_SITES, *MATH, *STRINGIFY, *POLLS, *MISUSE, *SPEED, *WEAK, *BOUND, *MARKS, *COLUMNS)
 
 
 def write_changed(engine: Path, folder: Path) -> list[str]:

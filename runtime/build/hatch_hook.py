@@ -1,10 +1,13 @@
-"""Hatchling build hook: a wheel carries the guest image, so that installing it needs no compiler.
+"""Hatchling build hook: a wheel carries the guest image and the native runner of its platform, so that
+installing it needs no compiler.
 
-Runs for editable installs too: `pip install -e .` alone leaves a working clone.
+Runs for editable installs too: `pip install -e .` alone leaves a working clone. CODEMODE_PLATFORM names
+another platform to build a wheel for (a tag of make_runner.TARGETS).
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,10 +18,26 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 
 class GuestImageHook(BuildHookInterface[Any]):
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - the interface's shape
-        from make_image import BuildError, build  # its folder is put on the path above
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        # their folder is put on the path above
+        import make_runner
+        from make_image import BuildError, build
 
+        tag = os.environ.get("CODEMODE_PLATFORM") or make_runner.own_target()
+        is_wheel = (
+            version == "standard" and tag is not None
+        )  # neither editable nor for a platform without runner
+        folder = make_runner.FOLDER
+        if is_wheel and tag != make_runner.own_target():
+            folder = Path(self.root) / ".cache" / "runner" / str(tag)
         try:
             build(say=self.app.display_info)
+            if is_wheel:
+                make_runner.build(folder, self.app.display_info, tag)
         except (BuildError, OSError) as error:
             self.app.abort(f"cannot build the guest image: {error}")
+        if is_wheel:
+            runner = folder / make_runner.NAME
+            build_data["force_include"][str(runner)] = f"codemode_runtime/image/{make_runner.NAME}"
+            build_data["pure_python"] = False
+            build_data["tag"] = f"py3-none-{tag}"

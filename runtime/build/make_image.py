@@ -1,5 +1,5 @@
 """Builds the guest image: fetch QuickJS-NG, compile it with the shim, boot it, write the memory back; and
-beside it the compiler of TypeScript, a program for the guest.
+beside it the compiler of TypeScript, a program for the guest, and the native runner (make_runner.py).
 
 `python runtime/build/make_image.py [folder]` from a clone; hatch_hook.py calls `build` for wheels. Does
 nothing when the image on disk was made from the same inputs. Two builds give the same bytes, wherever and
@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
-import os
 import struct
 import subprocess
 import sys
@@ -23,9 +22,13 @@ from typing import Any
 import change
 import changes
 import compiler
+import make_runner
+import misuse
 import polls
 import source
+import speed
 import wasm_binary
+import weak
 from compiler import BABEL
 from source import QUICKJS, BuildError, write_whole
 
@@ -52,11 +55,12 @@ def build(folder: Path = IMAGE, say: Callable[[str], None] = print) -> None:
     manifest = folder / "typescript.json"
     if not _is_current(manifest, "typescript.js", inputs):
         _build_compiler(folder, manifest, inputs, say)
+    make_runner.build(folder, say)
 
 
 def _build_guest(folder: Path, manifest: Path, inputs: dict[str, Any], say: Callable[[str], None]) -> None:
     say("building the guest image (QuickJS-NG to WebAssembly, about a minute the first time) …")
-    engine = source.fetch(QUICKJS, cache())
+    engine = source.fetch(QUICKJS, source.cache())
     with tempfile.TemporaryDirectory() as scratch:
         wasm = _compile(engine, Path(scratch))
     image, layout = _boot(wasm)
@@ -69,7 +73,7 @@ def _build_guest(folder: Path, manifest: Path, inputs: dict[str, Any], say: Call
 
 def _build_compiler(folder: Path, manifest: Path, inputs: dict[str, Any], say: Callable[[str], None]) -> None:
     """Apart from the guest: deltas are bound to that one, and a new compiler must not make them void."""
-    script = compiler.make_compiler(COMPILER, cache()).encode()
+    script = compiler.make_compiler(COMPILER, source.cache()).encode()
     digest = _digest(script)
     write_whole(folder / "typescript.js", script)
     write_whole(manifest, json.dumps({"sha256": digest, "inputs": inputs}, indent=2).encode())
@@ -129,10 +133,8 @@ def prelude_files() -> list[Path]:
 
 
 def _builders() -> list[Path]:
-    return [
-        Path(file).resolve()
-        for file in (__file__, change.__file__, changes.__file__, polls.__file__, wasm_binary.__file__)
-    ]
+    modules = change, changes, misuse, polls, speed, wasm_binary, weak
+    return [Path(file).resolve() for file in (__file__, *(str(module.__file__) for module in modules))]
 
 
 def _version(package: str) -> str:
@@ -140,11 +142,6 @@ def _version(package: str) -> str:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         raise BuildError(f"the build needs {package}: run `make`, or pip install {package}") from None
-
-
-def cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "codemode" / "source"
 
 
 def _compile(engine: Path, scratch: Path) -> bytes:

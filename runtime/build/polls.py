@@ -281,4 +281,119 @@ JOINS = (
     ),
 )
 
-POLLS = (*LOOK, *LEAVE_OFF, *FREED_TWICE, *JOINS)
+# Millions of values in a flat array or a flat text of JSON take a second: each looks.
+JSON = (
+    Change(
+        """        JS_ThrowStackOverflow(ctx);
+        goto exception;
+    }
+
+    if (JS_IsObject(val)) {
+        p = JS_VALUE_GET_OBJ(val);
+        cl = p->class_id;
+        if (cl == JS_CLASS_STRING) {
+            val = JS_ToStringFree(ctx, val);""",
+        """        JS_ThrowStackOverflow(ctx);
+        goto exception;
+    }
+    if (js_poll_interrupts(ctx))
+        goto exception;
+
+    if (JS_IsObject(val)) {
+        p = JS_VALUE_GET_OBJ(val);
+        cl = p->class_id;
+        if (cl == JS_CLASS_STRING) {
+            val = JS_ToStringFree(ctx, val);""",
+    ),
+    Change(
+        """        return JS_ThrowStackOverflow(ctx);
+    }
+
+    if (pr) {
+        pr->value = JS_UNDEFINED;""",
+        """        return JS_ThrowStackOverflow(ctx);
+    }
+    if (js_poll_interrupts(ctx))
+        return JS_EXCEPTION;
+
+    if (pr) {
+        pr->value = JS_UNDEFINED;""",
+    ),
+)
+
+# What goes over an iterator of the engine's own calls no function, and sums tens of millions of numbers so.
+ITERATION = (
+    Change(
+        """    JSValue obj;
+
+    /* fast path for the built-in iterators (avoid creating the
+       intermediate result object) */""",
+        """    JSValue obj;
+
+    if (js_poll_interrupts(ctx))
+        goto fail;
+    /* fast path for the built-in iterators (avoid creating the
+       intermediate result object) */""",
+    ),
+)
+
+# A function of fifty thousand parameters or variables: each parameter is compared with those before it, and
+# each name in the body, or in a function inside, is looked for among all of them.
+COMPILATION = (
+    Change(
+        """    line_num = 0; /* avoid warning */
+    col_num = 0;
+    for (pos = 0; pos < bc_len; pos = pos_next) {
+        op = bc_buf[pos];
+        len = opcode_info[op].size;
+        pos_next = pos + len;
+        switch(op) {""",
+        """    line_num = 0; /* avoid warning */
+    col_num = 0;
+    for (pos = 0; pos < bc_len; pos = pos_next) {
+        if (js_poll_interrupts(ctx))
+            goto fail;
+        op = bc_buf[pos];
+        len = opcode_info[op].size;
+        pos_next = pos + len;
+        switch(op) {""",
+    ),
+    Change(
+        """    free_token(s, &s->token);
+
+    p = s->last_ptr = s->buf_ptr;
+    s->got_lf = false;""",
+        """    if (js_poll_interrupts(s->ctx))
+        return -1;
+    free_token(s, &s->token);
+
+    p = s->last_ptr = s->buf_ptr;
+    s->got_lf = false;""",
+    ),
+    Change(
+        """            if (name != JS_ATOM_NULL) {
+                for (i = 0; i < idx; i++) {
+                    if (fd->args[i].var_name == name)
+                        goto duplicate;""",
+        """            if (js_poll_interrupts(s->ctx))
+                return -1;
+            if (name != JS_ATOM_NULL) {
+                for (i = 0; i < idx; i++) {
+                    if (fd->args[i].var_name == name)
+                        goto duplicate;""",
+    ),
+    Change(
+        """    int i;
+    for(i = fd->arg_count; i-- > 0;) {
+        if (fd->args[i].var_name == name)
+            return i | ARGUMENT_VAR_OFFSET;""",
+        """    int i;
+    if (unlikely(*(volatile uint32_t *)&cm_shared.interrupt))
+        return -1;
+    for(i = fd->arg_count; i-- > 0;) {
+        if (fd->args[i].var_name == name)
+            return i | ARGUMENT_VAR_OFFSET;""",
+    ),
+)
+
+POLLS = (*LOOK, *LEAVE_OFF, *FREED_TWICE, *JOINS, *JSON, *ITERATION, *COMPILATION)

@@ -91,7 +91,7 @@ def compile_driver(scratch: Path) -> Path:
     compiler = os.environ.get("CC") or next((c for c in ("gcc", "clang") if shutil.which(c)), None)
     if compiler is None:
         raise BuildError("no C compiler with AddressSanitizer: install gcc or clang, or set CC")
-    engine = source.fetch(QUICKJS, make_image.cache())
+    engine = source.fetch(QUICKJS, source.cache())
     changed = changes.write_changed(engine, scratch)
     files = [*make_image.translation_units(), *make_image.engine_files(engine, scratch, changed), DRIVER]
     out = scratch / "native"

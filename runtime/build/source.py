@@ -1,7 +1,7 @@
-"""Where the engine's C source comes from: the quickjs-ng sdist, fetched by name with pip, checked by hash.
+"""Where C source comes from that is not ours: sdists, fetched by name with pip, checked by hash.
 
 Nothing of it is ever committed. Files in the cache appear whole or not at all, so that builds may run side
-by side, and are compared with the pinned hash every time. Called by make_image.py and compiler.py.
+by side, and are compared with the pinned hash every time. The makers of image, runner and compiler call it.
 """
 
 from __future__ import annotations
@@ -55,6 +55,12 @@ def fetch(pin: Pin, cache: Path) -> Path:
         if read_if_there(folder / name) != content:
             write_whole(folder / name, content)
     return folder
+
+
+def cache() -> Path:
+    """Where what was fetched is kept for this user."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "codemode" / "source"
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -31,7 +31,7 @@ class TooMuch(Exception):
 
 
 def split(messages: bytes) -> list[bytes]:
-    """The chunks of a guest's JSON array. Raises TooMuch, or FrameRefused if it is torn."""
+    """The chunks of a guest's JSON array. Raises TooMuch, or FrameRefused if it is torn or made of others."""
     if len(messages) > MAX_MESSAGE_BYTES:
         raise TooMuch
     try:
@@ -48,6 +48,8 @@ def split(messages: bytes) -> list[bytes]:
             chunks.append(b"[" + b",".join(small) + b"]")
             small, size = [], 0
         if len(message) + 2 > INLINE_BYTES:
+            if not message.startswith(b"{"):  # a chunk that is a list holds several messages
+                raise FrameRefused("a message is no object")
             if message.startswith(_VALUE) and measure(message).parts > MAX_PARTS:
                 raise TooMuch  # the host decodes what is shown
             chunks.append(message)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import platform
 import tempfile
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from codemode_runtime.image import (
     Image,
     ImageUnavailable,
     compiled_digest,
+    compiled_suffix,
     default_cache,
     is_intact,
     is_private,
@@ -47,15 +47,7 @@ def is_cached(image: Image, cache: Path | None = None) -> bool:
 
 
 def _name(image: Image) -> str:
-    return f"{image.build_id}-{_wasmtime_version()}-{platform.machine()}.cwasm"
-
-
-def _wasmtime_version() -> str:
-    """Reads the name of its metadata folder; importlib.metadata would take a tenth of a cold start."""
-    packages = Path(wasmtime.__file__).parent.parent
-    return next(
-        (found.name.removesuffix(".dist-info") for found in packages.glob("wasmtime-*.dist-info")), "wasmtime"
-    )
+    return f"{image.build_id}-{compiled_suffix(Path(wasmtime.__file__).parent.parent)}.cwasm"
 
 
 def _load(engine: wasmtime.Engine, image: Image, cache: Path) -> wasmtime.Module:

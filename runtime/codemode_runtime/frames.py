@@ -93,8 +93,8 @@ class FrameReader:
 
     def feed(self, data: bytes) -> list[Frame]:
         """Every frame that `data` completes. Raises FrameRefused for lengths over the caps."""
-        if not self.is_mid_frame and (frame := self._whole(data)) is not None:  # nearly always
-            return [frame]
+        if not self._buffer and self._tail is None and (frame := self._whole(data)) is not None:
+            return [frame]  # nearly always
         frames: list[Frame] = []
         if self._tail is not None:
             own = data[: len(self._tail) - self._filled]

@@ -52,18 +52,6 @@ class Guest:
         self._block = self._instance.view(image.block, _BLOCK.size + _SETTINGS.size)
         self._set_limits(limits)
 
-    def configure(self, limits: Limits, descriptor: GuestOffer) -> None:
-        """For a guest made before its run was known; its memory stays within the limit it was made with."""
-        self._descriptor = descriptor
-        self._set_limits(limits)
-
-    def warm(self, hot: Sequence[tuple[int, int]]) -> None:
-        """Does now what a program would wait for later: maps the pages it will dirty, finds the exports."""
-        for at, size in hot:
-            self._instance.populate(at, size)
-        for name in (b"cm_start", b"cm_restore", b"cm_deliver", b"cm_capture"):
-            self._instance.find(name)
-
     def start(self, program: str) -> GuestOutcome:
         """Compiles and runs the text as the body of a strict async function."""
         code = program.encode(errors="replace")
@@ -177,35 +165,6 @@ class Guest:
 
     def _messages(self, block: tuple[int, ...]) -> bytes:
         return b"[" + self._instance.read(block[1], block[2]) + b"]"
-
-
-# Uses what most programs use: closures, objects, strings, a call in flight, its settlement.
-_SAMPLE = """const seen = { list: [1, 'a'], at: new Date(0) };
-const call = async (id) => { const r = await tools.call(id, { id, seen }); return { ...r, n: String(id) }; };
-const all = await Promise.all(['a', 'b'].map((id) => call(id)));
-return all.map((r) => r.n).join(`-${all.length}`);"""
-
-_GAP = 32 * PAGE
-
-
-def find_hot_pages(machine: Machine, image: Image) -> tuple[tuple[int, int], ...]:
-    """The memory (address, bytes) that a sample program dirties, and what lies between: other programs touch
-    that, and mapping one long range is as fast as many short ones. For `warm`, once per process tree."""
-    guest = Guest(machine, image, Limits())
-    before = guest.read_memory()
-    guest.start(_SAMPLE)
-    guest.deliver([Settlement(1, b'{"value": 1}'), Settlement(2, b'{"value": [2]}')])
-    after = guest.read_memory()
-    guest.close()
-    runs: list[tuple[int, int]] = []
-    for at in range(0, len(before), PAGE):
-        if before[at : at + PAGE] == after[at : at + PAGE]:
-            continue
-        if runs and at - sum(runs[-1]) <= _GAP:
-            runs[-1] = (runs[-1][0], at + PAGE - runs[-1][0])
-        else:
-            runs.append((at, PAGE))
-    return tuple(runs)
 
 
 def _seed() -> int:

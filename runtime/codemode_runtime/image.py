@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 from pathlib import Path
 
 import msgspec
 
 FOLDER = Path(__file__).resolve().parent / "image"
+_NOT_BUILT = "the guest image is not built: run `make` in a clone, or install a wheel"
 
 
 class ImageUnavailable(Exception):
@@ -17,7 +19,7 @@ class ImageUnavailable(Exception):
     code = "runtime_unavailable"
 
 
-class _Manifest(msgspec.Struct, frozen=True, rename="camel"):
+class Manifest(msgspec.Struct, frozen=True, rename="camel"):
     build_id: str
     sha256: str
     block: int
@@ -40,12 +42,10 @@ class Image(msgspec.Struct, frozen=True):
 def load(folder: Path = FOLDER) -> Image:
     """Reads and verifies the image; a few milliseconds, done once per process tree."""
     try:
-        manifest = msgspec.json.decode((folder / "manifest.json").read_bytes(), type=_Manifest)
+        manifest = msgspec.json.decode((folder / "manifest.json").read_bytes(), type=Manifest)
         wasm = (folder / "guest.wasm").read_bytes()
     except FileNotFoundError:
-        raise ImageUnavailable(
-            "the guest image is not built: run `make` in a clone, or install a wheel"
-        ) from None
+        raise ImageUnavailable(_NOT_BUILT) from None
     except (OSError, msgspec.DecodeError) as error:
         raise ImageUnavailable(f"the guest image cannot be read: {error}") from None
     if hashlib.sha256(wasm).hexdigest() != manifest.sha256:
@@ -60,6 +60,25 @@ def load(folder: Path = FOLDER) -> Image:
         manifest.scratch_bytes,
         wasm,
     )
+
+
+def load_manifest(folder: Path = FOLDER) -> Manifest:
+    """What the manifest says of the image, which is not read: the runner checks what it loads."""
+    try:
+        return msgspec.json.decode((folder / "manifest.json").read_bytes(), type=Manifest)
+    except FileNotFoundError:
+        raise ImageUnavailable(_NOT_BUILT) from None
+    except (OSError, msgspec.DecodeError) as error:
+        raise ImageUnavailable(f"the guest image cannot be read: {error}") from None
+
+
+def compiled_suffix(packages: Path) -> str:
+    """What the names of compiled images end with. `packages`: the folder where wasmtime is installed.
+
+    Reads the name of its metadata folder; importlib.metadata would take a tenth of a cold start.
+    """
+    found = next((path.name for path in packages.glob("wasmtime-*.dist-info")), "wasmtime")
+    return f"{found.removesuffix('.dist-info')}-{platform.machine()}"
 
 
 class _CompilerManifest(msgspec.Struct, frozen=True):

@@ -61,15 +61,3 @@ class Line:
             except BlockingIOError:
                 pass
         return None
-
-
-class Nowhere:
-    """A line without another end, for rehearsals: encodes what is sent and drops it."""
-
-    def send(self, head: bytes, tail: Data = b"") -> None:
-        frame_parts(head, tail)
-
-    def attend(self) -> None: ...
-
-    def receive(self, *, soon: bool = False) -> Frame | None:  # noqa: ARG002 - a line's shape
-        return None

@@ -126,6 +126,9 @@ class Machine:
     def run(self, instance: Instance, function: Any, values: Any) -> None:
         """Makes one raw call; host functions find the running instance here."""
         self._running = instance
+        if self._trap:  # a signal handler raised before the trap of the last call was looked at
+            self._trap = _trap_pointer()
+            self._trap_at = ctypes.byref(self._trap)
         trap = self._trap
         try:
             error = _call(instance.context, function, values, _MAX_VALUES, self._trap_at)

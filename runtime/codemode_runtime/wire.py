@@ -1,4 +1,4 @@
-"""What host and worker say to each other: one struct per message, strict in both directions.
+"""What a worker says to the host: one struct per message, strict. What the host says is in orders.py.
 
 The worker forwards what its guest sent without reading it; the host decodes it here, typed, and treats any
 deviation as an attack: `decode_from_worker` returns a message or raises FrameRefused, for any bytes. Values
@@ -10,13 +10,12 @@ from __future__ import annotations
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import msgspec
-from msgspec import Meta, Raw, Struct
+from msgspec import Meta, Raw, Struct, field
 
 from codemode_runtime.batches import INLINE_BYTES
 from codemode_runtime.frames import FrameRefused
-from codemode_runtime.language import Language
 from codemode_runtime.parts import MAX_PARTS, measure, refusal_of
-from codemode_runtime.shapes import MAX_OUTLINE, MAX_REASON, Layer, Limits, LossyValue, Stop
+from codemode_runtime.shapes import MAX_OUTLINE, MAX_REASON, Layer, LossyValue, Stop
 
 WorkId = Annotated[int, Meta(ge=1, le=0xFFFFFFFF)]
 Count = Annotated[int, Meta(ge=0, le=0xFFFFFFFF)]
@@ -70,75 +69,16 @@ class Json(Message, frozen=True):
     value: Raw
 
 
-GuestMessage = Call | Yield | Timer | Clear | Text | Json
+class ContentShown(Message, frozen=True, tag="content"):
+    """Shows content that the host has, by the id in its handle. The program may have made the id up."""
+
+    as_: Literal["image", "file"] = field(name="as")
+    id: Annotated[str, Meta(min_length=36, max_length=36)]
+
+
+GuestMessage = Call | Yield | Timer | Clear | Text | Json | ContentShown
+GuestOutput = Text | Json | ContentShown
 GuestMessages = tuple[GuestMessage, ...]
-
-
-# ---- host to worker ------------------------------------------------------------------------------------
-
-
-class OfferedAnswer(Struct, frozen=True, array_like=True):
-    """One answer that travels with the run, so that the worker need not ask."""
-
-    kind: int
-    key: str
-    json: Raw
-
-
-class Offer(Struct, frozen=True):
-    """What a worker knows of the run descriptor from the start. `complete`: there is nothing else.
-
-    `bare`: the program sees the language, console and its namespaces, nothing else.
-    """
-
-    has_namespaces: bool = False
-    complete: bool = True
-    answers: tuple[OfferedAnswer, ...] = ()
-    bare: bool = False
-
-
-class Attend(Message, frozen=True):
-    """A request follows at once: stay awake for it."""
-
-
-class StartLeg(Message, frozen=True):
-    program: str
-    language: Language
-    limits: Limits
-    budget_ms: int
-    offer: Offer
-    late_ms: int = 0  # after a late delivery the guest may compute so long, and the leg last longer by it
-
-
-class ResumeLeg(Message, frozen=True):
-    """The frame's tail is packed settlements, so many bytes of them, and the delta."""
-
-    limits: Limits
-    budget_ms: int
-    offer: Offer
-    settlements_bytes: int
-    late_ms: int = 0
-
-
-class Deliver(Message, frozen=True):
-    """The frame's tail is packed settlements."""
-
-
-class Capture(Message, frozen=True):
-    max_bytes: int
-
-
-class Reset(Message, frozen=True):
-    """Forget the guest, make a fresh one and answer with Ready."""
-
-
-class LookupAnswer(Message, frozen=True):
-    """The frame's tail is the JSON, if there is an answer."""
-
-    found: bool
-
-
-ToWorker = Attend | StartLeg | ResumeLeg | Deliver | Capture | Reset | LookupAnswer
 
 
 # ---- worker to host --------------------------------------------------------------------------------------
@@ -153,8 +93,13 @@ class Spent(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Value(Struct, frozen=True, forbid_unknown_fields=True):
+    """`last_line` and `last_column` are there where the program returned nothing: where its last statement
+    starts; line 0 if it has none."""
+
     value: Raw
     lossy: tuple[LossyValue, ...]
+    last_line: Count | None = None
+    last_column: Count = 0
 
 
 class ThrownError(Struct, frozen=True, forbid_unknown_fields=True):
@@ -242,6 +187,16 @@ class Refused(Message, frozen=True):
     source_line: str | None = None
 
 
+class Doubtful(Message, frozen=True):
+    """The text may be no plain JavaScript: nothing was done with it, and a check has to say what it is."""
+
+
+class Checked(Message, frozen=True):
+    """A checker's answer: the frame's tail is the code to run, in UTF-8."""
+
+    prepare_us: Micros
+
+
 class RestoreRefused(Message, frozen=True):
     """The delta was not restored: it is not of this build, or larger than the limits of this leg."""
 
@@ -276,13 +231,12 @@ Outcome = (
     | Refused
     | RestoreRefused
 )
-FromWorker = Outcome | Ready | Captured | LookupRequest
+FromWorker = Outcome | Doubtful | Checked | Ready | Captured | LookupRequest
 
 
 # ---- bytes -----------------------------------------------------------------------------------------------
 
 _encoder = msgspec.json.Encoder()
-_to_worker = msgspec.json.Decoder(ToWorker)
 _from_worker = msgspec.json.Decoder(FromWorker)
 _value: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 _chunk = msgspec.json.Decoder(GuestMessages)
@@ -296,11 +250,6 @@ MAX_THROWN = 16_384  # bytes of a thrown value that the guest tells, and so the 
 
 def encode(message: Message) -> bytes:
     return _encoder.encode(message)
-
-
-def decode_to_worker(head: bytes) -> ToWorker:
-    """For the worker. The host is trusted: a failure here is a defect, and ends the worker."""
-    return _to_worker.decode(head)
 
 
 def decode_from_worker(head: bytes) -> FromWorker:

@@ -1,4 +1,4 @@
-"""The zygote: a small, confined process that has loaded everything and forks workers on demand.
+"""The zygote of checkers: a confined process that has loaded their parsers and forks them on demand.
 
 The host starts it with an empty environment and one socket, and hands it a socket for each worker it wants.
 After confinement it runs no guest and reads nothing that a guest wrote. It ends when the host's end of its
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from codemode_runtime import confine, wire, zygote_wire
+from codemode_runtime.checker import CheckerLoop, rehearse
 from codemode_runtime.confine.kernel import this_kernel
 from codemode_runtime.confine.layers import attempt
 from codemode_runtime.confine.measures import death_signal
@@ -28,7 +29,6 @@ from codemode_runtime.image import is_private
 from codemode_runtime.line import Line
 from codemode_runtime.loading import Loaded, load
 from codemode_runtime.shapes import Layer
-from codemode_runtime.worker import WorkerLoop
 from codemode_runtime.zygote_wire import FromZygote, Kill, Setup, Spawn, ToZygote
 
 Serve = Callable[[Line, Loaded, int, bool], None]
@@ -37,15 +37,15 @@ _MAX_DESCRIPTORS = 64  # in one read; more than the host ever has on the way
 
 
 def serve_host(line: Line, loaded: Loaded, parent_pid: int, hurry: bool) -> None:
-    """The life of a worker: starts its last thread, confines itself, then does what the host asks for."""
-    worker = WorkerLoop(line, loaded.make_guest, loaded.memory_bytes)
+    """The life of a checker: starts its last thread, confines itself, then does what the host asks for."""
+    checker = CheckerLoop(line)
     if loaded.confined:
         layers = confine.confine_worker(loaded.data_bytes, parent_pid)
     else:
         layers = _only_mortal(parent_pid)
     if not hurry:
-        worker.rehearse()
-    worker.serve(layers)
+        rehearse(loaded.flavour)
+    checker.serve(layers)
 
 
 def main(control_fd: int, host_pid: int, serve: Serve = serve_host) -> NoReturn:
@@ -88,7 +88,7 @@ class ZygoteLoop:
             return
         self._settle_down()
         layers = tuple(_confined(early) if setup.confined else early)
-        self._send(zygote_wire.ZygoteReady(self._loaded.image.build_id, layers))
+        self._send(zygote_wire.ZygoteReady(self._loaded.build_id, layers))
         if setup.fork:
             self._fork_on_demand()
         else:
@@ -96,6 +96,7 @@ class ZygoteLoop:
 
     def _settle_down(self) -> None:
         """Does what must happen before confinement and is worth sharing with every fork."""
+        rehearse(self._loaded.flavour)
         # nothing can be printed afterwards: workers must not hold a descriptor that leads anywhere
         os.dup2(0, 1)
         os.dup2(0, 2)

@@ -55,7 +55,8 @@ function refusalOf(error) {
   if (typeof error.pos === "number") {
     const place = ` (${error.loc.line}:${error.loc.column})`;
     const message = error.message.endsWith(place) ? error.message.slice(0, -place.length) : error.message;
-    return { kind: "syntax", message, offset: error.pos };
+    // of a number in a type with a letter behind it the parser says NaN
+    return { kind: "syntax", message, offset: Number.isInteger(error.pos) ? error.pos : 0 };
   }
   if (error instanceof RangeError) {
     const message = "The TypeScript is too deeply nested to compile: write it with fewer levels.";

@@ -77,6 +77,7 @@ CM_EXPORT(cm_seal) void cm_seal(void)
     cm_json_take(cm_ctx, internal);
     JS_FreeValue(cm_ctx, internal);
     internal = JS_UNDEFINED;
+    cm_engine_forget(cm_ctx);
     cm_engine_hide_source(cm_ctx);
     cm_engine_make_immortal(rt);
     cm_engine_scrub(rt);
@@ -103,6 +104,7 @@ static int32_t leave(enum cm_status status)
 {
     free(inbox);
     inbox = NULL;
+    cm_engine_forget(cm_ctx);
     cm_shared.heap_used = cm_alloc_used();
     return (int32_t)status;
 }

@@ -19,6 +19,7 @@ enum { NONE = 0, FREE = 1, RUN = 2, SLAB = 3 };
 #define KIND(e) ((e) & 3)
 #define NUMBER(e) ((e) >> 2)
 
+#define SIZES 19 /* of free runs, by powers of two: the largest holds MAX_PAGES */
 #define SLAB_PAGES 4
 #define SLAB_BYTES (SLAB_PAGES * CM_PAGE)
 #define SLAB_MAX 3072
@@ -41,7 +42,7 @@ static uint32_t page_map[MAX_PAGES];
 static uint32_t heap_pages; /* pages that linear memory has for the heap */
 static uint32_t used_pages;
 static uint32_t boot_pages;            /* of those, in use when boot ended */
-static uint32_t first_free;            /* no page below is free */
+static uint32_t first_free[SIZES];     /* no free run of at least 1 << i pages starts below first_free[i] */
 static uint32_t touched;               /* pages from here on were never handed out: still zero */
 static uint32_t reserved = UINT32_MAX; /* first page of the run that holds no state */
 
@@ -65,8 +66,10 @@ static void set_free(uint32_t p, uint32_t n)
         p -= NUMBER(page_map[p - 1]);
     }
     mark(FREE, p, n);
-    if (p < first_free)
-        first_free = p;
+    /* a search begins at the start of a run: none may be left inside this one */
+    for (unsigned i = 0; i < SIZES; i++)
+        if (p < first_free[i] && (n >> i || first_free[i] < p + n))
+            first_free[i] = p;
 }
 
 /* Makes room for n more pages; memory grows in steps so that small programs ask rarely. */
@@ -107,21 +110,29 @@ static void split_free(uint32_t from, uint32_t p, uint32_t n)
     mark(RUN, p, n);
     if (rest)
         mark(FREE, end, rest);
-    /* only the lowest free run tells where the next search may start */
-    if (from == first_free)
-        first_free = end;
+    for (unsigned i = 0; i < SIZES; i++)
+        if (first_free[i] == from)
+            first_free[i] = end;
     if (end > touched)
         touched = end;
 }
 
-/* Returns the first of n pages, the lowest that fit. */
+/* Returns the first of n pages, the lowest that fit. What it passes on its way it does not pass again: the
+   next search for as many begins at the first run that could have been large enough. */
 static uint32_t take_pages(uint32_t n)
 {
     charge(n);
-    uint32_t p = first_free;
+    unsigned size = 31 - __builtin_clz(n);
+    uint32_t p = first_free[size], passed = UINT32_MAX;
     for (;;) {
-        while (p < heap_pages && !(KIND(page_map[p]) == FREE && NUMBER(page_map[p]) >= n))
-            p += span(p);
+        for (; p < heap_pages; p += span(p)) {
+            if (KIND(page_map[p]) != FREE || NUMBER(page_map[p]) >> size == 0)
+                continue;
+            if (NUMBER(page_map[p]) >= n)
+                break;
+            if (passed == UINT32_MAX)
+                passed = p;
+        }
         if (p < heap_pages)
             break;
         bool tail_free = heap_pages > 0 && KIND(page_map[heap_pages - 1]) == FREE;
@@ -130,6 +141,7 @@ static uint32_t take_pages(uint32_t n)
         grow(n - tail);
     }
     split_free(p, p, n);
+    first_free[size] = passed < p ? passed : p + n;
     return p;
 }
 

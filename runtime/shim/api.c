@@ -48,6 +48,31 @@ static bool put_string(JSContext *ctx, cm_buf *out, JSValueConst string)
     return true;
 }
 
+/* Appends an error that has a code, as those of calls do: its name, message and code. Reads data properties
+   only; false, and nothing written, for anything else. */
+static bool put_coded_error(JSContext *ctx, cm_buf *out, JSValueConst v)
+{
+    static const char *const names[] = {"name", "message", "code"};
+    JSValue found[3] = {JS_UNDEFINED, JS_UNDEFINED, JS_UNDEFINED};
+    bool is_coded = JS_IsObject(v) && cm_engine_is_error(v);
+    for (int i = 0; i < 3 && is_coded; i++)
+        is_coded = cm_engine_data_property(ctx, v, names[i], &found[i]) && JS_IsString(found[i]);
+    cm_object o = {0};
+    if (is_coded)
+        o = cm_object_open(out);
+    for (int i = 0; i < 3; i++) {
+        size_t len;
+        const char *s = is_coded ? JS_ToCStringLen(ctx, &len, found[i]) : NULL;
+        if (s)
+            cm_object_text(&o, names[i], s, len);
+        JS_FreeCString(ctx, s);
+        JS_FreeValue(ctx, found[i]);
+    }
+    if (is_coded)
+        cm_object_close(&o);
+    return is_coded;
+}
+
 /* Appends what text() shows of a borrowed value: strings as they are, a file of API as its content, anything
    else as compact JSON. Returns false with an exception pending when the program is being interrupted. */
 static bool put_shown(JSContext *ctx, cm_buf *out, JSValueConst v)
@@ -60,7 +85,7 @@ static bool put_shown(JSContext *ctx, cm_buf *out, JSValueConst v)
         JS_FreeValue(ctx, content);
         return done;
     }
-    if (cm_json_write(ctx, out, v, false) == CM_JSON_OK)
+    if (put_coded_error(ctx, out, v) || cm_json_write(ctx, out, v, false) == CM_JSON_OK)
         return true;
     JS_ThrowInternalError(ctx, "interrupted");
     return false;
@@ -89,6 +114,7 @@ static JSValue api_json(JSContext *ctx, JSValueConst self, int argc, JSValueCons
 }
 
 static const char *const levels[] = {"log", "info", "warn", "error", "debug"};
+static const char *const others[] = {"table", "dir", "trace"}; /* as log */
 
 static JSValue api_console(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic)
 {
@@ -103,6 +129,39 @@ static JSValue api_console(JSContext *ctx, JSValueConst self, int argc, JSValueC
         cm_outbox_text(&shown, levels[magic]);
     cm_buf_free(&shown);
     return is_shown ? JS_UNDEFINED : JS_EXCEPTION;
+}
+
+static const char *const content_kinds[] = {"image", "file"};
+
+#define CONTENT_ID_PREFIX "cnt_"
+#define CONTENT_ID_BYTES 36 /* with 32 hexadecimal digits behind the prefix; the host makes them */
+
+static bool is_content_id(const char *s, size_t len)
+{
+    if (len != CONTENT_ID_BYTES || strncmp(s, CONTENT_ID_PREFIX, strlen(CONTENT_ID_PREFIX)))
+        return false;
+    return strspn(s + strlen(CONTENT_ID_PREFIX), "0123456789abcdef") == len - strlen(CONTENT_ID_PREFIX);
+}
+
+/* Only the host knows whether there is such content: here a handle just has to look like one. */
+static JSValue api_content(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic)
+{
+    JSValue id = argc && JS_IsObject(argv[0]) ? JS_GetPropertyStr(ctx, argv[0], "id") : JS_UNDEFINED;
+    if (JS_IsException(id))
+        return id;
+    size_t len = 0;
+    const char *s = JS_IsString(id) ? JS_ToCStringLen(ctx, &len, id) : NULL;
+    bool is_handle = s && is_content_id(s, len);
+    if (is_handle)
+        cm_outbox_content(content_kinds[magic], s, len);
+    if (s)
+        JS_FreeCString(ctx, s);
+    JS_FreeValue(ctx, id);
+    return is_handle ? JS_UNDEFINED
+                     : JS_ThrowTypeError(ctx,
+                                         "%s() takes a handle from a tool's result, such as { type: \"%s\", mimeType, "
+                                         "bytes, id }; text(v) and json(v) show everything else",
+                                         content_kinds[magic], content_kinds[magic]);
 }
 
 /* ---- time ---------------------------------------------------------------------------------------- */
@@ -177,20 +236,25 @@ int cm_api_init(JSContext *ctx)
         const char *name;
         JSCFunctionMagic *f;
         int length;
+        int magic;
     } globals[] = {
-        {"text", api_text, 1},
-        {"json", api_json, 1},
-        {"yield_control", api_yield, 0},
-        {"setTimeout", api_set_timeout, 2},
-        {"clearTimeout", api_clear_timeout, 1},
+        {"text", api_text, 1, 0},
+        {"json", api_json, 1, 0},
+        {"image", api_content, 1, 0},
+        {"file", api_content, 1, 1},
+        {"yield_control", api_yield, 0, 0},
+        {"setTimeout", api_set_timeout, 2, 0},
+        {"clearTimeout", api_clear_timeout, 1, 0},
     };
     JSValue global = JS_GetGlobalObject(ctx);
     for (size_t i = 0; i < sizeof globals / sizeof globals[0]; i++)
         cm_define_locked(ctx, global, globals[i].name,
-                         function(ctx, globals[i].f, globals[i].name, globals[i].length, 0));
+                         function(ctx, globals[i].f, globals[i].name, globals[i].length, globals[i].magic));
     JSValue console = JS_NewObject(ctx);
     for (int i = 0; i < 5; i++)
         cm_define_locked(ctx, console, levels[i], function(ctx, api_console, levels[i], 0, i));
+    for (int i = 0; i < 3; i++)
+        cm_define_locked(ctx, console, others[i], function(ctx, api_console, others[i], 0, 0));
     JS_FreezeObject(ctx, console);
     cm_define_locked(ctx, global, "console", console);
     JS_FreeValue(ctx, global);

@@ -12,12 +12,14 @@
     iterator_next && js_check_stack_overflow((ctx)->rt, 0) ? JS_ThrowStackOverflow(ctx)                \
                                                            : func.iterator_next(ctx, __VA_ARGS__)
 /* clang-format on */
+#include <ctype.h>
 #include "shim.h" /* before the engine: it polls the word in the block */
 #include "quickjs.c"
 #undef iterator_next
 
 #include "engine/compile.c"
 #include "engine/memory.c"
+#include "engine/misuse.c"
 #include "engine/values.c"
 
 JSRuntime *cm_engine_runtime(void) { return JS_NewRuntime(); }

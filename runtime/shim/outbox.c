@@ -135,5 +135,19 @@ static void post_output(const char *type, const cm_buf *shown, const char *level
     post_clipped(shown, level);
 }
 
+/* There is nothing to clip: an item that does not fit ends the output. */
+void cm_outbox_content(const char *as, const char *id, size_t len)
+{
+    cm_buf item = {.most = room_left() + 1};
+    cm_object o = cm_object_open(&item);
+    cm_object_word(&o, "type", "content");
+    cm_object_word(&o, "as", as);
+    cm_object_text(&o, "id", id, len);
+    cm_object_close(&o);
+    if (cm_shared.output_items >= CM_MAX_OUTPUT_ITEMS || item.dropped || item.len > room_left())
+        cm_stop(CM_STOP_OUTPUT);
+    post_item(&item);
+}
+
 void cm_outbox_text(const cm_buf *text, const char *level) { post_output("text", text, level); }
 void cm_outbox_json(const cm_buf *json) { post_output("json", json, NULL); }

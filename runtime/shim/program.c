@@ -226,6 +226,7 @@ static enum cm_status finish_with_value(JSContext *ctx)
     /* beyond the cap it is only measured: the heap has no room for a copy of everything */
     cm_buf json = {.most = room > HEAD ? room : HEAD}, lossy = {0}, outline = {.most = MAX_OUTLINE};
     cm_bridge_close();
+    bool is_nothing = JS_IsUndefined(value);
     enum cm_json r = cm_json_write_result(ctx, &json, value, &lossy, &outline);
     JS_FreeValue(ctx, value);
     /* getters may have written output, and begun or lost something that ends before the run does */
@@ -254,6 +255,12 @@ static enum cm_status finish_with_value(JSContext *ctx)
         cm_buf_putc(&result, '[');
         cm_buf_put(&result, lossy.data, lossy.len);
         cm_buf_putc(&result, ']');
+        if (is_nothing) {
+            int line, column;
+            cm_engine_last_statement(&line, &column);
+            cm_object_uint(&o, "last_line", (uint32_t)line);
+            cm_object_uint(&o, "last_column", (uint32_t)column);
+        }
     }
     cm_object_close(&o);
     cm_buf_free(&json);

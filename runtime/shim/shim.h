@@ -132,6 +132,8 @@ bool cm_capture_apply(uint32_t len);
 
 JSRuntime *cm_engine_runtime(void); /* owned */
 JSValue cm_engine_compile(JSContext *ctx, const char *text, size_t len, const char *filename);
+/* give where the last statement of the program starts, line 0 if it has none */
+void cm_engine_last_statement(int *line, int *column);
 void cm_engine_make_immortal(JSRuntime *rt);
 void cm_engine_hide_source(JSContext *ctx);
 void cm_engine_scrub(JSRuntime *rt);
@@ -155,6 +157,13 @@ bool cm_engine_view_is_detached(JSValueConst v);
 bool cm_engine_view_is_shared(JSValueConst v);
 bool cm_engine_view_follows(JSValueConst v);
 bool cm_engine_is_buffer(JSValueConst v);
+/* called by the engine itself, see build/misuse.py: note a property that is missing, of a borrowed value, and
+   throw errors that tell what a borrowed value looks like */
+void cm_engine_missed(JSContext *ctx, JSValueConst of, JSAtom name, const uint8_t *pc);
+JSValue cm_engine_not_a_function(JSContext *ctx, JSValueConst function, JSValueConst self);
+JSValue cm_engine_cannot_read(JSContext *ctx, JSAtom name);
+JSValue cm_engine_not_iterable(JSContext *ctx, JSValueConst v);
+void cm_engine_forget(JSContext *ctx); /* lets go of what was noted */
 
 /* ---- math.c: what build/changes.py calls instead of the C library ----------------------------- */
 
@@ -230,6 +239,8 @@ cm_buf cm_outbox_item(void);
    over-long is clipped in the middle. The buffers are borrowed. */
 void cm_outbox_text(const cm_buf *text, const char *level);
 void cm_outbox_json(const cm_buf *json);
+/* posts an item that shows the host's content of this borrowed id, as an image or as a file */
+void cm_outbox_content(const char *as, const char *id, size_t len);
 
 /* ---- bridge.c: calls out, settlements in ------------------------------------------------------ */
 

@@ -68,7 +68,9 @@ def guest_suspension() -> Generator[Subject]:
 
 @contextmanager
 def engine_suspension() -> Generator[Subject]:
+    # what was learned of results would make a later description longer
     config = {"enabled": True, "maxOutputBytes": 1 << 20, "maxPendingToolCalls": 128, "timeoutMs": 20_000}
+    config |= {"learnResultShapes": False}
     with asyncio.Runner() as loop:
         engine = Engine([echo, fail], config, settings={"warmWorkers": 2})
         loop.run(engine.start())

@@ -112,9 +112,8 @@ def check_result(result: CodeModeResult) -> None:
         case Completed():
             pass
     room = CONFIG["maxOutputBytes"]
-    told = sum(
-        len(item.text.encode()) if item.type == "text" else len(item.raw_value) for item in result.output
-    )
+    told = sum(len(item.text.encode()) for item in result.output if item.type == "text")
+    told += sum(len(item.raw_value) for item in result.output if item.type == "json")
     assert told <= room, f"{told} bytes of output where {room} are allowed"
 
 

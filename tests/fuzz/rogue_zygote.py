@@ -7,7 +7,7 @@ import binascii
 from contextlib import suppress
 from typing import NoReturn
 
-from codemode_runtime import confine, wire, zygote
+from codemode_runtime import confine, orders, wire, zygote
 from codemode_runtime.line import Line
 from codemode_runtime.loading import Loaded
 
@@ -23,8 +23,8 @@ def _serve(line: Line, loaded: Loaded, parent_pid: int, hurry: bool) -> None:
     line.send(wire.encode(wire.Ready(())))
     replies: list[bytes] = []
     while (frame := line.receive()) is not None:
-        order = wire.decode_to_worker(frame.head)
-        if isinstance(order, wire.StartLeg):
+        order = orders.decode(frame.head)
+        if isinstance(order, orders.StartLeg):
             replies = order.program.encode().split()
         if not replies:
             return  # one that is silent is waited for; tests/workers has it

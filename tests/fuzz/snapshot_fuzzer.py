@@ -21,18 +21,19 @@ from codemode_runtime.delta import DeltaRefused
 from codemode_runtime.shapes import Limits
 from codemode_runtime.wasm import GuestTrap, OutOfBounds
 from codemode_snapshots import (
+    Claimed,
     EnvelopeRefused,
+    Hold,
     Label,
-    Recorded,
-    RunMeta,
+    NodeInfo,
+    Pending,
     RunScope,
     Snapshot,
     SnapshotError,
-    new_owner,
     seal,
-    seal_settlement,
+    seal_part,
     unseal,
-    unseal_settlement,
+    unseal_part,
 )
 from codemode_snapshots.sqlite import SqliteStore
 
@@ -48,17 +49,17 @@ _STATE, _DELTA = b"state" * 20, b"delta" * 50
 
 
 class Envelopes:
-    """An input is an envelope; the same bytes are tried as a journal entry."""
+    """An input is an envelope; the same bytes are tried as the outcome of a call."""
 
     def __init__(self) -> None:
         self._good = seal(_KEY, _LABEL, state=_STATE, delta=_DELTA)
         self._other = seal(_KEY, Label("build", "run_2", _SCOPE, _NOW, _NOW + 1), state=b"", delta=_DELTA)
-        self._entry = seal_settlement(_KEY, "run_1", Recorded(1, "call", "7", b"\0null"))
+        self._entry = seal_part(_KEY, "outcome", ("run_1", "7"), b"\0null", 1)
 
     def make(self, dice: Random) -> bytes:
         if dice.random() < 0.1:
             return rubbish(dice, 400)
-        return change_bytes(dice, dice.choice((self._good, self._entry.payload)), (self._good, self._other))
+        return change_bytes(dice, dice.choice((self._good, self._entry)), (self._good, self._other))
 
     def check(self, data: bytes) -> None:
         with suppress(EnvelopeRefused):
@@ -67,8 +68,8 @@ class Envelopes:
             )
             assert (data, opened.state, opened.delta) == (self._good, _STATE, _DELTA), "forged"
         with suppress(EnvelopeRefused):
-            entry = unseal_settlement(_KEY, "run_1", Recorded(1, "call", "7", data))
-            assert data == self._entry.payload, f"forged: {entry}"
+            entry = unseal_part((_KEY,), "outcome", ("run_1", "7"), data, 1)
+            assert data == self._entry, f"forged: {entry!r}"
 
 
 class Deltas:
@@ -133,7 +134,6 @@ class StoreFiles:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._owner = new_owner()
         self._good = self._make_file()
 
     def make(self, dice: Random) -> bytes:
@@ -148,7 +148,7 @@ class StoreFiles:
     def check(self, data: bytes) -> None:
         path = self._fresh(data)
         with suppress(SnapshotError):
-            store = SqliteStore(path)
+            store = SqliteStore(path, clock=lambda: _NOW)
             try:
                 self._use(store)
             finally:
@@ -158,15 +158,18 @@ class StoreFiles:
         """Each step is tried, whatever the one before was refused for."""
         label = Label("build", "run_new", _SCOPE, _NOW, _NOW + 9)
         steps = (
-            lambda: store.recover(_NOW, lambda _: False),
+            lambda: store.join(NodeInfo("b", (), ())),
             lambda: store.list_runs(),
             lambda: store.totals(),
-            lambda: store.lookup("run_1"),
-            lambda: store.record_settlement("run_1", Recorded(2, "call", "8", b"x")),
+            lambda: store.look("run_1", _SCOPE),
+            lambda: store.settle(Hold("run_1", "8", "a", 1), b"x"),
+            lambda: store.decide("run_1", _SCOPE, "ask", b"yes", "b"),
             lambda: self._claim(store),
-            lambda: store.save(Snapshot(label, b"new"), self._owner),
-            lambda: store.delete("run_2", now_ms=_NOW, leave="aborted"),
-            lambda: store.expire(_NOW + 10),
+            lambda: store.save(Snapshot(label, b"new", b"delta"), (), "b"),
+            lambda: store.finish("run_2", "aborted", caller=_SCOPE, keep_ms=9),
+            lambda: store.look("run_0", _SCOPE),
+            lambda: store.numbers(("run_1", "run_2")),
+            lambda: store.expire(),
         )
         for step in steps:
             with suppress(SnapshotError):
@@ -174,16 +177,15 @@ class StoreFiles:
 
     def _claim(self, store: SqliteStore) -> None:
         """What comes out of it opens only if it is what went in."""
-        found = store.lookup("run_1")
-        claimed = store.claim("run_1", self._owner, now_ms=_NOW)
-        if not isinstance(found, RunMeta) or not hasattr(claimed, "snapshot"):
+        claimed = store.claim("run_1", _SCOPE, ("build",), "b")
+        if not isinstance(claimed, Claimed):
             return
         opened = unseal(
             _KEY,
-            claimed.snapshot.envelope,  # pyright: ignore
+            claimed.snapshot.state,
             build_id="build",
             run_id="run_1",
-            scope=found.label.scope,
+            scope=claimed.snapshot.label.scope,
             now_ms=_NOW,
             max_bytes=1 << 20,
         )
@@ -191,13 +193,15 @@ class StoreFiles:
 
     def _make_file(self) -> bytes:
         path = self._folder / "good"
-        store = SqliteStore(path)
+        store = SqliteStore(path, clock=lambda: _NOW)
+        store.join(NodeInfo("a", (), ()))
         for number in range(3):
             label = Label("build", f"run_{number}", _SCOPE, _NOW, _NOW + 900_000)
-            store.save(Snapshot(label, seal(_KEY, label, state=_STATE, delta=_DELTA)), self._owner)
-        entry = seal_settlement(_KEY, "run_1", Recorded(1, "call", "7", b"\0null"))
-        store.record_settlement("run_1", entry)
-        store.delete("run_0", now_ms=_NOW, leave="aborted")
+            calls = (Pending("7"), Pending("8"), Pending("9", is_held=False, asking="ask"))
+            store.save(Snapshot(label, seal(_KEY, label, state=_STATE, delta=_DELTA), _DELTA), calls, "a")
+        outcome = seal_part(_KEY, "outcome", ("run_1", "7"), b"\0null", 1)
+        store.settle(Hold("run_1", "7", "a", 1), outcome)
+        store.finish("run_0", "aborted", caller=_SCOPE, keep_ms=1000)
         store.close()
         return path.read_bytes()
 
@@ -211,12 +215,13 @@ class StoreFiles:
 
 def _change_row(dice: Random, connection: sqlite3.Connection) -> None:
     tables = {
-        "runs": "run_id agent session build_id created_at_ms expires_at_ms size_bytes saved_by claims"
-        " claimed_by claimed_at_ms delivered",
-        "bodies": "envelope",
-        "settlements": "run kind call_id seq payload",
-        "tombstones": "run_id agent ending at_ms",
-        "totals": "snapshots total_bytes",
+        "runs": "run_id agent session build_id created_at_ms expires_at_ms size_bytes number digest"
+        " claimed_by claimed_at_ms is_touched is_stored request_id changes",
+        "bodies": "state delta answer",
+        "calls": "run call_id held_by take idempotent asking settled request decision outcome",
+        "endings": "run_id agent how at_ms until_ms result digest",
+        "nodes": "node process builds boot lease_until_ms",
+        "totals": "runs bytes endings result_bytes settled",
     }
     for _ in range(dice.choice((1, 1, 2, 4))):
         table = dice.choice(list(tables))

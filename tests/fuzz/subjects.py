@@ -7,6 +7,8 @@ from tests.fuzz.declaration_fuzzer import declarations
 from tests.fuzz.differential_fuzzer import engine_suspension, guest_suspension
 from tests.fuzz.frame_fuzzer import frames, rogue_workers
 from tests.fuzz.gate_fuzzer import gate
+from tests.fuzz.intake_fuzzer import mcp_messages, schemas
+from tests.fuzz.native_fuzzer import native_functions
 from tests.fuzz.program_fuzzer import programs
 from tests.fuzz.rpc_fuzzer import lines, live_server
 from tests.fuzz.runner import Opener
@@ -21,11 +23,14 @@ DECODERS: dict[str, Opener] = {
     "config": configurations,
     "rpc": lines,
     "declarations": declarations,
+    "mcp-messages": mcp_messages,
+    "schemas": schemas,
 }
 FUZZERS: dict[str, Opener] = {
     **DECODERS,
     "store-files": store_files,
     "deltas": delta_bytes,
+    "native": native_functions,
     "guest-suspension": guest_suspension,
     "engine-suspension": engine_suspension,
     "programs": programs,

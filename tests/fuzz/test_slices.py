@@ -11,17 +11,20 @@ from random import Random
 import pytest
 from codemode_runtime import parts
 from codemode_runtime.frames import Frame, FrameReader
-from codemode_snapshots import sqlite_rows
+from codemode_snapshots.sqlite_records import RecordReader
 from msgspec import MsgspecError
 
 from codemode import failures
 from codemode.config.rules import Number
 from codemode.declarations import declarations
+from codemode.executor import schema_check
+from codemode.mcp import intake
 from codemode.serve.json_rpc import messages as rpc_messages
 from tests.fuzz.runner import Subject, fuzz, fuzzer_of, replay, save
 from tests.fuzz.subjects import DECODERS, FUZZERS
 from tests.harness.guests import load_machine
 from tests.harness.processes import python
+from tests.harness.runner import runner_functions
 
 REGRESSIONS = sorted((Path(__file__).parent / "regressions").iterdir())
 SECONDS = 12.0  # at most; a machine with nothing else to do needs a few
@@ -32,8 +35,11 @@ TRIES = {
     "config": 1500,
     "rpc": 3000,
     "declarations": 150,
+    "mcp-messages": 600,
+    "schemas": 600,
     "store-files": 60,
     "deltas": 60,
+    "native": 1500,
     "guest-suspension": 20,
     "engine-suspension": 8,
     "programs": 30,
@@ -45,8 +51,11 @@ TRIES = {
 
 @pytest.fixture(scope="module", autouse=True)
 def machine() -> None:
-    """Compiled code stays mapped for the rest of the process: nobody left it behind."""
+    """Compiled code stays mapped for the rest of the process: nobody left it behind. What is built only once
+    takes longer than a slice."""
     load_machine()
+    with runner_functions(sanitized=True):
+        pass
 
 
 @pytest.mark.parametrize("name", FUZZERS)
@@ -76,7 +85,11 @@ def test_the_same_seed_makes_the_same_inputs(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["frames", "gate", "envelopes", "config", "rpc", "declarations", "store-files", "programs"]
+    "name",
+    [
+        *("frames", "gate", "envelopes", "config", "rpc", "declarations", "mcp-messages", "schemas"),
+        *("store-files", "programs"),
+    ],
 )
 def test_a_planted_defect_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(name, monkeypatch)
@@ -94,7 +107,7 @@ def plant(name: str, patch: pytest.MonkeyPatch) -> None:
         case "frames":
             patch.setattr(FrameReader, "feed", _forgetful(FrameReader.feed))
         case "gate":
-            patch.setattr(parts, "_count", returns(1))
+            patch.setattr(parts, "_quick_count", returns(1))
             patch.setattr(parts, "_ROUGH", 10)
         case "envelopes":
             patch.setattr("hmac.compare_digest", returns(True))
@@ -104,10 +117,20 @@ def plant(name: str, patch: pytest.MonkeyPatch) -> None:
             patch.setattr(rpc_messages, "_TROUBLE", (MsgspecError,))
         case "declarations":
             patch.setattr(declarations, "comment", "{1}/** {0} */\n".format)
+        case "mcp-messages":
+            patch.setattr(intake, "MAX_UNASKED_BYTES", 1 << 30)
+            patch.setattr(intake, "most_parts", returns(1))
+        case "schemas":
+            patch.setattr(schema_check, "_SAFE", _Everything())
         case "store-files":
-            patch.setattr(sqlite_rows, "_damaged", nullcontext)
+            patch.setattr(RecordReader, "_checked", returns(nullcontext()))
         case _:
             patch.setattr(failures, "explain_timeout", returns(None))
+
+
+class _Everything:
+    def __contains__(self, _: object) -> bool:
+        return True
 
 
 def _forgetful(feed: Callable[..., list[Frame]]) -> Callable[..., list[Frame]]:

@@ -11,10 +11,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
 from random import Random
-from typing import Any
 
-import msgspec
-from codemode_runtime import wire
+from codemode_runtime import orders
 from codemode_runtime.frames import encode_frame
 from codemode_runtime.shapes import Limits, Settlement, pack_settlements
 from msgspec import Raw
@@ -24,7 +22,7 @@ from codemode.workers.errors import Aborted, ProtocolViolation, WorkerLost
 from codemode.workers.settings import WorkerSettings
 from codemode.workers.supervisor import Supervisor
 from codemode.workers.worker import Worker
-from tests.fuzz.mutation import change_bytes, change_json, encode_json, rubbish
+from tests.fuzz.mutation import change_bytes, rubbish
 from tests.fuzz.runner import Subject
 from tests.harness.loops import until
 from tests.harness.patience import PATIENCE_SECONDS
@@ -35,19 +33,19 @@ _SETTLED = pack_settlements([Settlement(1, b'{"a": 1}'), Settlement(2, b'{"messa
 
 
 @cache
-def orders() -> tuple[bytes, ...]:
-    limits, offer = Limits(), wire.Offer(False, True, (wire.OfferedAnswer(1, "echo", Raw(b'"id"')),))
+def samples() -> tuple[bytes, ...]:
+    limits, offer = Limits(), orders.Offer(False, True, (orders.OfferedAnswer(1, "echo", Raw(b'"id"')),))
     program = "const r = await tools.call('echo', 1); return [r, await tools.call('x')]"
     return tuple(
-        wire.encode(order)
+        orders.encode(order)
         for order in (
-            wire.StartLeg(program, "javascript", limits, _BUDGET_MS, offer),
-            wire.StartLeg("return 1 as any", "typescript", limits, _BUDGET_MS, offer),
-            wire.ResumeLeg(limits, _BUDGET_MS, offer, len(_SETTLED)),
-            wire.Deliver(),
-            wire.Capture(1 << 20),
-            wire.Reset(),
-            wire.LookupAnswer(True),
+            orders.StartLeg(program, "javascript", limits, _BUDGET_MS, offer),
+            orders.StartLeg("return 1 as any", "typescript", limits, _BUDGET_MS, offer),
+            orders.ResumeLeg(limits, _BUDGET_MS, offer, len(_SETTLED)),
+            orders.Deliver(),
+            orders.Capture(1 << 20),
+            orders.Reset(),
+            orders.LookupAnswer(True),
         )
     )
 
@@ -60,12 +58,11 @@ class WorkerOrders:
         self._supervisor = supervisor
 
     def make(self, dice: Random) -> bytes:
-        stream: list[bytes] = [encode_frame(orders()[0])] if dice.random() < 0.5 else []
+        stream: list[bytes] = [encode_frame(samples()[0])] if dice.random() < 0.5 else []
         for _ in range(dice.randrange(1, 4)):
-            head = dice.choice(orders())
+            head = dice.choice(samples())
             if dice.random() < 0.7:
-                value: Any = change_json(dice, msgspec.json.decode(head))
-                head = encode_json(dice, value)
+                head = change_bytes(dice, head, samples())
             tail = dice.choice((b"", _SETTLED, change_bytes(dice, _SETTLED, [_SETTLED]), rubbish(dice)))
             stream.append(encode_frame(head, tail))
         data = b"".join(stream)

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from codemode_runtime import wire
+from codemode_runtime import orders, wire
 from codemode_runtime.language import Language
 from codemode_runtime.shapes import Limits, Lookup, Settlement
 from codemode_runtime.wire import Outcome
@@ -29,7 +29,7 @@ class Offering:
     """A run descriptor of given answers. `asked` lists the lookups that reached the host."""
 
     answers: dict[tuple[Lookup, str], bytes] = field(default_factory=dict[tuple[Lookup, str], bytes])
-    offer: wire.Offer = field(default_factory=wire.Offer)
+    offer: orders.Offer = field(default_factory=orders.Offer)
     asked: list[tuple[Lookup, str]] = field(default_factory=list[tuple[Lookup, str]])
 
     def lookup(self, kind: Lookup, key: str) -> bytes | None:

@@ -22,7 +22,10 @@ from codemode_runtime.confine.syscalls import Machine
 
 
 class PaperKernel:
-    """Agrees to every call and does nothing, except for those it was told to refuse."""
+    """Agrees to every call and does nothing, except for those it was told to refuse, and what the second
+    filter, that of a worker, forbids."""
+
+    filters_to_refuse = 2
 
     def __init__(self, refusals: Mapping[str, int] | None = None, landlock_abi: int = 7) -> None:
         self._refusals = refusals or {}
@@ -39,6 +42,8 @@ class PaperKernel:
         if key in self._refusals:
             number = self._refusals[key]
             raise OSError(number, f"{key}: {errno.errorcode[number]}")
+        if name == "prctl" and [made for made, _ in self.calls].count("seccomp") >= self.filters_to_refuse:
+            raise OSError(errno.EPERM, "prctl: EPERM")
         self.calls.append((name, arguments))
         if name == "landlock_create_ruleset":
             # Asked for its version, or for a descriptor that the caller will close.
@@ -75,6 +80,30 @@ def every_stage(kernel: Kernel) -> list[Layer]:
 
 def statuses(layers: list[Layer]) -> dict[str, str]:
     return {layer.name: layer.status for layer in layers if layer.status != "active"}
+
+
+def test_a_filter_that_forbids_nothing_is_reported_as_failed() -> None:
+    class Deaf(PaperKernel):
+        filters_to_refuse = 99
+
+    layers = {layer.name: layer for layer in every_stage(Deaf())}
+    assert (layers["seccomp"].status, layers["seccomp"].detail) == (
+        "failed",
+        "seccomp: the kernel allows what the filter forbids",
+    )
+
+
+@pytest.mark.parametrize("shown", [-1, 1 << 50])
+def test_a_limit_that_does_not_show_is_reported_as_failed(shown: int) -> None:
+    class Forgetful(PaperKernel):
+        def limit(self, name: str, value: int) -> int:
+            return shown if name == "DATA" else value
+
+    layers = {layer.name: layer for layer in every_stage(Forgetful())}
+    assert (layers["limits"].status, layers["limits"].detail) == (
+        "failed",
+        f"data: the kernel shows {shown}",
+    )
 
 
 def test_a_kernel_that_has_everything_leaves_no_gap() -> None:

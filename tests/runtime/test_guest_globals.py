@@ -98,8 +98,8 @@ def test_every_global_of_the_contract_is_there() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["ALL_TOOLS", "tools", "MCP", "API", "namespaces", "text", "json", "yield_control", "console",
-             "setTimeout", "clearTimeout"],
+    "name", ["ALL_TOOLS", "tools", "MCP", "API", "namespaces", "text", "json", "image", "file", "yield_control",
+             "console", "setTimeout", "clearTimeout"],
 )  # fmt: skip
 def test_the_api_can_be_neither_replaced_nor_deleted(name: str) -> None:
     attempts = f"""

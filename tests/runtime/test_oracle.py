@@ -6,6 +6,7 @@ Expressions and programs are data in oracle/: adding one takes no Python.
 # ruff: noqa: E501 - programs are data and read best unwrapped
 
 import json
+import re
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -17,6 +18,9 @@ from tests.runtime.prelude.context import plain_context
 FOLDER = Path(__file__).parent / "oracle"
 SHOW = (FOLDER / "show.js").read_text("utf-8")
 MARKER = "//--- "
+_TOLD = re.compile(
+    r"(not a function|of undefined|value is not iterable): (?:it (?:is|was)|`[^`]*` (?:is|was)|element \d+ was) .*"
+)
 
 # Each operator on each pair: coercions are where engines differ.
 OPERAND_LIST = """0 -0 1 -1 1.5 NaN Infinity 2147483648 1e21 0n -5n 12345678901234567890n "" "a" "1" "1.5" " 7 " "0x10"
@@ -59,7 +63,9 @@ def run_natively(body: str) -> object:
 
 
 def in_guest(body: str) -> object:
-    return run(report(body)).value
+    """What our engine adds to the messages of three errors (build/misuse.py) is left out."""
+    found = run(report(body)).value
+    return _TOLD.sub(r"\1", found) if isinstance(found, str) else found
 
 
 def test_there_are_a_few_hundred_expressions_and_programs() -> None:

@@ -8,12 +8,26 @@ from collections.abc import Callable
 from itertools import count
 from typing import NoReturn
 
-from codemode_runtime import zygote
+from codemode_runtime import wire, zygote
+from codemode_runtime.line import Line
+from codemode_runtime.loading import Loaded
+from msgspec import Raw
 
 
 def main(control_fd: int, host_pid: int) -> NoReturn:
     os.fork = _crowded(os.fork)
-    zygote.main(control_fd, host_pid)
+    zygote.main(control_fd, host_pid, _serve)
+
+
+def _serve(line: Line, loaded: Loaded, parent_pid: int, hurry: bool) -> None:
+    """Has a program that calls one tool and returns."""
+    line.send(wire.encode(wire.Ready(())))
+    line.receive()
+    call = wire.Call(1, "call", "x", Raw(b"[]"))
+    line.send(wire.encode(wire.Idle((call,), False, 1, 0, 0)))
+    line.receive()
+    line.send(wire.encode(wire.Done((), wire.Value(Raw(b"null"), ()))))
+    line.receive()
 
 
 def _crowded(fork: Callable[[], int]) -> Callable[[], int]:

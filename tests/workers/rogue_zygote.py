@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from typing import NoReturn
 
 import msgspec
-from codemode_runtime import batches, confine, wire, zygote
+from codemode_runtime import batches, confine, orders, wire, zygote
 from codemode_runtime.frames import encode_frame
 from codemode_runtime.line import Line
 from codemode_runtime.loading import Loaded
@@ -40,8 +40,8 @@ def _serve(line: Line, loaded: Loaded, parent_pid: int, hurry: bool) -> None:
     layers = confine.confine_worker(loaded.data_bytes, parent_pid) if loaded.confined else []
     line.send(wire.encode(wire.Ready(tuple(layers))))
     while (frame := line.receive()) is not None:
-        order = wire.decode_to_worker(frame.head)
-        if isinstance(order, wire.StartLeg):
+        order = orders.decode(frame.head)
+        if isinstance(order, orders.StartLeg):
             _misbehave(order.program, line, connection, probes)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 
-from codemode_runtime import wire
+from codemode_runtime import orders, wire
 from codemode_runtime.frames import encode_frame
 from codemode_runtime.shapes import Limits
 from msgspec import Raw
@@ -30,7 +30,7 @@ class Owner:
 
 
 class NoDescriptor:
-    offer = wire.Offer()
+    offer = orders.Offer()
 
     def lookup(self, kind: object, key: str) -> bytes | None: ...
 

@@ -13,6 +13,7 @@ from codemode_runtime import wire
 from codemode_runtime.zygote_wire import Setup
 
 from codemode.workers.errors import ProtocolViolation, RuntimeUnavailable, WorkerLost
+from codemode.workers.head_start import NATIVE
 from codemode.workers.zygote import LINGER_SECONDS, Zygote
 from tests.harness.leftovers import ends
 from tests.harness.loops import until
@@ -175,7 +176,7 @@ async def test_why_the_runtime_did_not_start_is_told_though_its_end_is_heard_fir
 ) -> None:
     damage_runtime(tmp_path, monkeypatch)
     told = Ends()
-    Zygote(Setup("javascript", str(tmp_path), True, 64 << 20, True), "codemode_runtime.zygote", told)
+    Zygote(Setup("javascript", str(tmp_path), True, 64 << 20, True), NATIVE, told)
     for thread in threading.enumerate():
         if thread.name == "codemode-keeper":
             thread.join()  # the loop, held up here, will find both: its end and its last words

@@ -22,7 +22,7 @@ def test_the_host_loads_neither_wasmtime_nor_a_parser() -> None:
 @pytest.mark.parametrize(
     ("flavour", "absent", "present"),
     [
-        ("javascript", {"codemode", TYPESCRIPT}, {"wasmtime", "tree_sitter_javascript"}),
+        ("javascript", {"codemode", TYPESCRIPT, "wasmtime"}, {"tree_sitter_javascript"}),
         ("typescript", {"codemode"}, {"wasmtime", "tree_sitter_javascript", TYPESCRIPT}),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from codemode_runtime import wire
+from codemode_runtime import orders, wire
 from codemode_runtime.shapes import Limits, Lookup, Settlement, Stop
 from msgspec import Raw
 
@@ -172,8 +172,8 @@ async def test_more_heap_than_workers_are_made_for_is_refused_before_anything_ru
 
 
 async def test_a_lookup_in_the_offer_is_answered_without_asking() -> None:
-    answer = wire.OfferedAnswer(Lookup.TOOL, "greet", Raw(b'"openclaw:core:greet"'))
-    offering = Offering(offer=wire.Offer(answers=(answer,)))
+    answer = orders.OfferedAnswer(Lookup.TOOL, "greet", Raw(b'"openclaw:core:greet"'))
+    offering = Offering(offer=orders.Offer(answers=(answer,)))
     async with supervisor() as found:
         with await found.lease() as worker:
             outcome = await start(worker, "typeof tools.absent; await tools.greet({})", descriptor=offering)
@@ -182,7 +182,7 @@ async def test_a_lookup_in_the_offer_is_answered_without_asking() -> None:
 
 
 async def test_a_lookup_that_an_incomplete_offer_lacks_is_asked_of_the_host() -> None:
-    offering = Offering({(Lookup.TOOL, "greet"): b'"far"'}, wire.Offer(complete=False))
+    offering = Offering({(Lookup.TOOL, "greet"): b'"far"'}, orders.Offer(complete=False))
     async with supervisor() as found:
         with await found.lease() as worker:
             outcome = await start(
@@ -194,7 +194,7 @@ async def test_a_lookup_that_an_incomplete_offer_lacks_is_asked_of_the_host() ->
 
 async def test_an_answer_of_megabytes_crosses_to_the_guest() -> None:
     entries = b"[" + b",".join(b'{"id":"tool-%d"}' % i for i in range(100_000)) + b"]"
-    offering = Offering({(Lookup.ALL_TOOLS, ""): entries}, wire.Offer(complete=False))
+    offering = Offering({(Lookup.ALL_TOOLS, ""): entries}, orders.Offer(complete=False))
     async with supervisor() as found:
         assert await value_of(found, "return ALL_TOOLS.length", descriptor=offering) == 100_000
 
@@ -205,7 +205,7 @@ async def test_a_failing_descriptor_fails_its_leg_with_its_own_error() -> None:
             raise LookupError("the catalog is gone")
 
     async with supervisor() as found:
-        descriptor = Broken(offer=wire.Offer(complete=False))
+        descriptor = Broken(offer=orders.Offer(complete=False))
         with await found.lease() as worker, pytest.raises(LookupError, match="the catalog is gone"):
             await start(worker, "tools.x", descriptor=descriptor)
         assert await value_of(found, "return 1") == 1

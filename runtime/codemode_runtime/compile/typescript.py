@@ -26,6 +26,7 @@ _LEAST_MEMORY_BYTES = 64 << 20  # a program with a small heap is compiled all th
 _OUTPUT_BYTES = 64 << 20
 _TOO_LARGE = "The TypeScript takes too much memory to compile: send a shorter program."
 _TOO_DEEP = "The TypeScript is too deeply nested to compile: write it with fewer levels."
+_NOT_READ = "The TypeScript cannot be compiled: write it in other words."
 # Behind each text that the compiler adds; the number is how many bytes it has. See build/changes.py.
 _ADDED = re.compile(rb"/\*\x01(\d+)\*/")
 
@@ -77,7 +78,7 @@ class Compiler:
         guest.close()
         match outcome:
             case Done(result=result):
-                answer = _read_result(result).value
+                answer = _answer(result)
             case Stopped(reason=Stop.MEMORY):
                 raise NotCompiled("unsupported", _TOO_LARGE, 0)
             case _:
@@ -96,6 +97,14 @@ class Compiler:
 
     def _new_guest(self) -> Guest:
         return Guest(self._machine, self._image, self._limits)
+
+
+def _answer(result: bytes) -> _Translation:
+    """What the compiler says, which has read a hostile text."""
+    try:
+        return _read_result(result).value
+    except msgspec.MsgspecError:
+        raise NotCompiled("unsupported", _NOT_READ, 0) from None
 
 
 _compiler: Compiler | None = None

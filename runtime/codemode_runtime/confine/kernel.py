@@ -105,4 +105,4 @@ def lower_limit(name: str, value: int) -> int:
         resource.setrlimit(number, (lowered, lowered))
     except ValueError as error:  # the module raises it for EPERM and EINVAL
         raise OSError(errno.EPERM, str(error)) from error
-    return lowered
+    return resource.getrlimit(number)[1]  # what the kernel shows, and not what it was asked for

@@ -54,7 +54,11 @@ def apply_limits(kernel: Kernel, limits: dict[str, int]) -> Layer:
     refused: list[str] = []
     for name, value in limits.items():
         try:
-            held.append(f"{name.lower()} {kernel.limit(name, value)}")
+            shown = kernel.limit(name, value)
+            if 0 <= shown <= value:  # below 0: none
+                held.append(f"{name.lower()} {shown}")
+            else:
+                refused.append(f"{name.lower()}: the kernel shows {shown}")
         except OSError as error:
             refused.append(f"{name.lower()}: {error.strerror}")
     if refused:

@@ -131,7 +131,13 @@ def seccomp_zygote(kernel: Kernel) -> str:
 
 
 def seccomp_worker(kernel: Kernel) -> str:
-    return _install(kernel, worker_program(kernel.machine, os.getpid()))
+    """Looks afterwards whether the filter holds: what a zygote may do, and has done, is now refused."""
+    done = _install(kernel, worker_program(kernel.machine, os.getpid()))
+    try:
+        kernel.call("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL)
+    except OSError:
+        return done
+    raise OSError(errno.EBUSY, "seccomp: the kernel allows what the filter forbids")
 
 
 def _install(kernel: Kernel, program: bytes) -> str:

@@ -1,5 +1,9 @@
 /* A program's text becomes a function. Included by engine.c. */
 
+static int last_statement[2]; /* of the program: line and column; 0: it has none */
+
+void cm_engine_last_statement(int *line, int *column) { *line = last_statement[0], *column = last_statement[1]; }
+
 /* Parses to the end of the text, and emits the end of a function body. Returns -1 with an error pending. */
 static int parse_body(JSParseState *s, JSFunctionDef *fd)
 {
@@ -10,6 +14,10 @@ static int parse_body(JSParseState *s, JSFunctionDef *fd)
         return -1;
     /* to the end of the text, not to a brace: there is no wrapper that a program could close */
     while (s->token.val != TOK_EOF) {
+        if (s->token.val != ';') {
+            last_statement[0] = s->token.line_num;
+            last_statement[1] = s->token.ptr >= s->token.line_start ? (int)(s->token.ptr - s->token.line_start) + 1 : 1;
+        }
         if (js_parse_source_element(s))
             return -1;
         if (!has_using && fd->scopes[fd->body_scope].has_using) {

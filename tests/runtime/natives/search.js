@@ -1,4 +1,4 @@
-// Calls what a program can reach with the subject, in several forms, from number START on; says before each which it is.
+// Calls what a program can reach with the subject, in several forms, from the number on that it is told; says before each which it is.
 const grown = (first, levels, around) => {
   let made = first;
   for (let i = 0; i < levels; i++) made = around(made);
@@ -46,10 +46,13 @@ const forms = [
 ];
 
 walk(globalThis, "globalThis");
-const all = found.flatMap(([path, f]) => forms.map((form, i) => [`${path} form ${i}`, (subject) => form(f, path, subject)]));
+// a getter takes no arguments
+const formsOf = (path) => (path.endsWith("<get>") ? forms.slice(0, 1) : forms);
+const all = found.flatMap(([path, f]) => formsOf(path).map((form, i) => [`${path} form ${i}`, (subject) => form(f, path, subject)]));
 for (const name in operations) all.push(["operation " + name, operations[name]]);
 let subject = make();
-for (let at = START; at < all.length; at++) {
+const canChange = Object(subject) === subject;
+for (let at = await tools.call("start"); at < all.length; at++) {
   const [name, call] = all[at];
   json([at, name]);
   try {
@@ -57,6 +60,6 @@ for (let at = START; at < all.length; at++) {
     if (result instanceof Promise) result.catch(() => 0);
     if (typeof result?.next === "function") result.next();
   } catch {}
-  if (CHANGES.test(name) || name.startsWith("operation")) subject = make();
+  if (canChange && (CHANGES.test(name) || name.startsWith("operation"))) subject = make();
 }
 json([all.length, ""]);

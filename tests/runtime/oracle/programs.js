@@ -135,3 +135,36 @@ return ["a\u2028b\u2029c\rd\ne".split(/[\n\r\u2028\u2029]/), "tab\tnul\0".length
 const o = {}; Object.defineProperty(o, "x", { value: 1 }); const results = [];
 for (const act of [() => { o.x = 2; }, () => delete o.x, () => Object.defineProperty(o, "x", { value: 2 }), () => Object.defineProperty(o, "x", { value: 1 })]) { try { results.push(show(act())); } catch (e) { results.push(e.name + ": " + e.message); } }
 return [results, Object.getOwnPropertyDescriptors(o)];
+//--- maps and sets that change while they are walked
+const log = []; const map = new Map([["a", 1], ["b", 2], ["c", 3]]);
+for (const [k, v] of map) { log.push([k, v]); if (k === "a") { map.delete("b"); map.set("d", 4); map.set("a", 9); } if (k === "d") map.delete("c"); if (log.length > 9) break; }
+const set = new Set([1, 2, 3, 4]); set.forEach((x) => { log.push(x); set.delete(x); set.delete(x + 1); if (x < 20) set.add(x * 10); });
+const one = set.values(), two = set.entries(); log.push(one.next(), two.next()); set.clear(); set.add("new"); log.push(one.next(), two.next(), one.next());
+map.clear(); map.set("z", map); log.push([...map.keys()], map.size);
+return log;
+//--- keys that are equal, and keys that only look so
+const zero = new Map([[-0, "zero"], [NaN, "nan"], [1n, "big"], [1, "one"], ["1", "text"], [2n ** 70n, "huge"], [1.5, "half"]]);
+const key = {}, symbol = Symbol("s");
+zero.set(key, "object").set(symbol, "symbol").set(null, "null").set(undefined, "undefined").set(true, "true");
+return [[0, -0, 0 / 0, 1n, 1, "1", 2n ** 70n, 3 / 2, key, symbol, null, undefined, true, {}, Symbol("s"), 2n, 2n ** 70n + 1n, false, "", "true", 1e300].map((k) => zero.get(k)), Object.is([...zero.keys()][0], 0)];
+//--- sets as operands of each other
+const a = new Set([1, 2, 3, -0, NaN]), b = new Set([3, 0, NaN, "x"]); const like = { size: 2, has: (x) => x === 1, keys: () => [1, 7].values() };
+return [a.union(b), a.intersection(b), b.intersection(a), a.difference(b), a.symmetricDifference(b), a.isSubsetOf(b), new Set([3]).isSubsetOf(a), a.isSupersetOf(new Set([2])), a.isDisjointFrom(new Set([8])), a.union(like), a.symmetricDifference(like), Map.groupBy([1, 2, 3, 4.5], (x) => x % 2)];
+//--- tens of thousands of keys, added, deleted, found again in order
+const map = new Map(); let state = 7; const next = () => (state = (state * 1103515245 + 12345) % 2147483648);
+for (let i = 0; i < 40000; i++) { const n = next() % 9000; const k = n % 4 === 0 ? n : n % 4 === 1 ? "k" + n : n % 4 === 2 ? n / 8 : BigInt(n) << 40n; if (next() % 3) map.set(k, i); else map.delete(k); }
+let hash = 0; for (const [k, v] of map) hash = (hash * 31 + String(k).length * 7 + v) % 1000000007;
+return [map.size, hash, [...map.keys()].slice(-5), map.delete([...map.keys()][17]), map.size];
+//--- every code unit in JSON, alone and beside others
+let hash = 0; const mix = (text) => { for (let i = 0; i < text.length; i++) hash = (hash * 31 + text.charCodeAt(i)) % 1000000007; };
+for (let c = 0; c < 65536; c++) { const s = String.fromCharCode(c); const j = JSON.stringify(s); mix(j); mix(JSON.stringify("a" + s + s + "b")); if (JSON.parse(j) !== s) return c; }
+for (const s of ["\ud83d\ude00", "\ude00\ud83d", "x\ud83d", "\ud83d\ud83d\ude00y", '"\\/\b\f\n\r\t\u007f\u2028', "\u0100".repeat(50) + '"', "é" + "\n".repeat(40)]) mix(JSON.stringify({ [s]: s }));
+return hash;
+//--- what JSON.stringify asks for, and in which order
+const log = []; const o = { n: [1, 2.5, -0, 1e21, 2 ** 31, -7, NaN, true, null, undefined, () => 1, Symbol.iterator], s: new String("s"), d: new Date(0), b: new Boolean(false), toJSON(k) { log.push(["toJSON", k]); return { ...this, toJSON: undefined, list: [{ toJSON: (k) => "at " + k }, { toJSON: (k) => k + typeof k }] }; } };
+return [JSON.stringify(o), JSON.stringify(o, null, 2), JSON.stringify([[], {}, [[]], { a: [] }], null, "--"), JSON.stringify(o, ["s", "n", "list"]), JSON.stringify([1, [2, "x"]], (k, v) => { log.push([k, typeof k, v]); return v; }), JSON.stringify("a\u0001"), log];
+//--- what JSON.parse makes of twins, indexes, __proto__ and long texts
+const o = JSON.parse('{"b":1,"a":2,"b":3,"1":4,"0":5,"__proto__":[6],"":7,"\\u0061":8,"long \\"quoted\\" key":[[],{},[1,-0,0.5,1e3,-12345678901]]}');
+return [o, Object.keys(o), Object.getPrototypeOf(o) === Object.prototype, JSON.parse('"' + "x".repeat(100) + 'é\\n\\ud83d\\ude00"'), JSON.parse("[1,[2,{\"k\":[3]}]]", (k, v) => (Array.isArray(v) ? v.concat(k) : v)), [...JSON.parse("[1,2,3]"), JSON.parse("[]").length]];
+//--- what JSON.parse refuses
+return ['"', '"abc', '"\\', '"\\x"', '"a\nb"', '"\t"', '"\\u12"', "[1,]", '{"a"}', '{"a":1,}', "{a:1}", "01", "1.", "-", "tru", "", "[1 2]", '"é', "\u00a01"].map((text) => { try { return JSON.parse(text); } catch (e) { return e.name + ": " + e.message; } });
