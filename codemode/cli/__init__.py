@@ -17,6 +17,7 @@ COMMANDS = {
     "run": "run a program, from a file or from the command line",
     "wait": "go on with a run that was left waiting in a store",
     "runs": "the waiting runs of a store: list, show, abort, approve, deny",
+    "store": "look after a store: tables of a database, seals, copies of a file",
     "repl": "type programs and see what they give",
     "types": "the TypeScript declarations of tools and MCP servers",
     "trace": "show an exported trajectory as a tree with a time axis",

@@ -78,7 +78,9 @@ def add_tool_arguments(
 
 
 def add_store_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--store", metavar="PATH", help="a file that keeps suspended runs (SQLite)")
+    parser.add_argument(
+        "--store", metavar="PATH", help="what keeps suspended runs: a file (SQLite), or a postgresql:// URL"
+    )
 
 
 def add_scope_arguments(parser: argparse.ArgumentParser, session: str | None) -> None:
@@ -156,14 +158,16 @@ def _tell_clamped(config: object, limits: dict[str, Any]) -> None:
             )
 
 
-def _store(path: str | None) -> Path | None:
+def _store(path: str | None) -> Path | str | None:
     if path is None:
         return None
-    from codemode.config.store_argument import read_store  # what only help is asked for need not load
+    from codemode.config.store_argument import PostgresUrl, read_store  # not for those who only ask for help
 
     found = read_store(path)
     if found is None:
         return None
+    if isinstance(found, PostgresUrl):
+        return path
     if found.is_dir() or not found.absolute().parent.is_dir():
         raise CommandError(f"--store {path}: name a file in a folder that exists")
     return found

@@ -27,6 +27,9 @@ type Entry = {
 declare const ALL_TOOLS: readonly Entry[];
 declare function text(value: unknown): void;
 declare function json(value: unknown): void;
+/** Show content that a tool returned, by its handle. */
+declare function image(handle: { id: string }): void;
+declare function file(handle: { id: string }): void;
 declare function yield_control(reason?: string): Promise<void>;
 type ApiFile = { path: string; bytes: number; description: string };
 /** A list is also iterated and indexed as its files; a file converts to its content. */

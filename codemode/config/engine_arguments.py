@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn, cast
 
-from codemode_snapshots.envelope import KEY_BYTES
-
 from codemode.config import ConfigError
 from codemode.config.rules import shown
-from codemode.config.store_argument import check_store
+from codemode.config.store_argument import check_store, read_keys
 
 _HOOKS = ("before_tool_call", "after_tool_call")
 
@@ -28,17 +26,19 @@ def check_engine_arguments(
     namespaces: object = None,
     redact: object = True,
     plugins: object = (),
+    ranker: object = None,
 ) -> None:
     """Raises ConfigError. The readers of tools and namespaces check what is inside those."""
     if not _is_list(tools):
         _refuse("tools", "a list of tools", tools)
-    if store_key is not None and not (isinstance(store_key, bytes) and len(store_key) == KEY_BYTES):
-        raise ConfigError("store_key", f"must be {KEY_BYTES} bytes, or None for a key file beside the store.")
+    read_keys(store_key)
     check_store(store, store_key)
     if approve is not None and not callable(approve):
         _refuse("approve", "a function that takes an approval request, or None", approve)
     if audit is not None and not callable(audit):
         _refuse("audit", "a function that takes an audit event, or None", audit)
+    if ranker is not None and not callable(ranker):
+        _refuse("ranker", "a function that takes a SearchRequest and gives ids, or None", ranker)
     if not isinstance(redact, bool) and not callable(redact):
         _refuse("redact", "True (shapes), False (values) or a function that decides for each value", redact)
     if not _is_list(plugins):

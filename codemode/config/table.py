@@ -54,17 +54,32 @@ class CodeModeConfig(Struct, frozen=True, kw_only=True, rename="camel"):
         f" At most {MAX_OUTPUT_ITEMS:,} items",
         reached="an item that does not fit is clipped; then, and for the value, `output_limit_exceeded`"
         " with what fitted")] = 64 * _KIB
+    max_content_bytes: Annotated[int, Number(0, 64 * _MIB, "bytes"), Says(
+        "images, audio and files that the tools of one run return, equal ones counted once; and as many may"
+        " be shown in its output. 0: none",
+        reached="the call fails with `tool_error`, which a program can catch; what is shown too much is left"
+        " out, and the output says so")] = 8 * _MIB
     max_snapshot_bytes: Annotated[int, Number(_KIB, 256 * _MIB, "bytes"), Says(
         "one suspended run, as stored", reached="`snapshot_limit_exceeded`")] = 10 * _MIB
     max_pending_tool_calls: Annotated[int, Number(1, 128, "calls"), Says(
         "nested calls in flight at once, new ones counted",
         reached="`too_many_pending_tool_calls`; none of the new ones is started")] = 16
+    max_queued_tool_calls: Annotated[int, Number(0, 10_000, "calls"), Says(
+        "calls beyond `maxPendingToolCalls` that wait in line, in the order in which they were made, instead"
+        " of ending the program",
+        reached="`too_many_pending_tool_calls`; none of the new ones is started")] = 0
+    max_tool_calls: Annotated[int, Number(1, 1_000_000, "calls"), Says(
+        "calls of one run, searches counted",
+        reached="`too_many_pending_tool_calls`; the program cannot catch it")] = 10_000
     snapshot_ttl_seconds: Annotated[int, Number(1, 86_400, "s"), Says(
         "how long a suspended run can be resumed, since it was suspended last",
         reached="`snapshot_expired`")] = 900
     search_default_limit: Annotated[int, Number(1, 50, "hits", at_most="max_search_limit"), Says(
         "of `tools.search` without a limit")] = 8
     max_search_limit: Annotated[int, Number(1, 50, "hits"), Says("of `tools.search` at most")] = 50
+    learn_result_shapes: Annotated[bool, Says(
+        "learn from results what tools return that do not declare it: names of fields and broad types, no"
+        " values; for `tools.describe`, and for the list of tools that the next session is shown")] = True
     policies: Annotated[tuple[WrittenPolicy, ...], NotASetting()] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -101,8 +116,8 @@ class EngineSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     max_pending_total_bytes: Annotated[int, Number(_MIB, 1 << 50, "bytes"), Says(
         "the same for all runs together", reached="as for `maxPendingBytes`")] = 512 * _MIB
     session_share_percent: Annotated[int, Number(1, 100, "%"), Says(
-        "of `maxPendingTotalBytes`, `maxWorkers`, `queueLimit` and `maxSuspendedRuns` that one session may"
-        " have; not for the session of callers who name none, and not of fewer than 8",
+        "of `maxPendingTotalBytes`, `maxWorkers`, `queueLimit`, `maxSuspendedRuns` and `maxStoreBytes` that"
+        " one session may have; not for the session of callers who name none, and not of fewer than 8",
         reached="as if the whole were used up, for that session")] = 75
 
     def to_dict(self) -> dict[str, Any]:

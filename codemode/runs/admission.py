@@ -133,12 +133,13 @@ class Admission:
         )
 
     def _make(self, catalog: Catalog) -> Environment:
-        executor = self.executor(catalog)
         if "mcp" not in catalog.by_source():
-            return Environment(catalog, executor)
+            return Environment(catalog, self.executor(catalog))
         from codemode.mcp.library import Library
 
-        return Environment(catalog, executor, Library(catalog.tools, self._mcp.names))
+        library = Library(catalog.tools, self._mcp.names)
+        catalog = Catalog(catalog.tools, mcp=library.expressions)
+        return Environment(catalog, self.executor(catalog), library)
 
     def namespace_texts(self, offer: Offering, catalog: Catalog) -> Sequence[NamespaceText]:
         if not offer.namespaces:

@@ -5,15 +5,23 @@ from __future__ import annotations
 from typing import Any, cast
 
 import msgspec
-from codemode_runtime.parts import refusal_of
+from codemode_runtime.parts import MAX_DEPTH, refusal_of
 
 from codemode.executor import CallFailed
+from codemode.gate.lane import is_large
 
 _MAX_TARGET = 1_000  # characters of a name that a program calls
 
 
+def small_arguments(args: bytes) -> list[Any] | CallFailed | None:
+    """Decodes the guest's JSON array of arguments; None if that is a step for the lane."""
+    if len(args) <= MAX_DEPTH:  # too short to be large, deep or of many parts
+        return decoded(args)
+    return None if is_large(args) else arguments_of(args)
+
+
 def arguments_of(args: bytes) -> list[Any] | CallFailed:
-    """Decodes the guest's JSON array of arguments."""
+    """The same whatever its size."""
     refusal = refusal_of(args)
     return decoded(args) if refusal is None else not_decoded(f"JSON {refusal}")
 

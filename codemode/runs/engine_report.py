@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import msgspec
-from codemode_snapshots import RunMeta
+from codemode_snapshots import Listed
 
-from codemode.contract.report import EngineStats, LoopStats, RunInfo, WorkerStats
+from codemode.contract.report import EngineStats, LoopStats, McpServerStats, RunInfo, WorkerStats
 from codemode.contract.scope import Scope
 from codemode.runs.meter import Tally
 from codemode.runs.phases import Suspended
@@ -15,13 +15,20 @@ from codemode.runs.run import Run
 from codemode.runs.stored_runs import StoredRuns
 
 
-def stats_of(runs: Iterable[Run], tally: Tally, workers: WorkerStats, loop: LoopStats) -> EngineStats:
+def stats_of(
+    runs: Iterable[Run],
+    tally: Tally,
+    workers: WorkerStats,
+    loop: LoopStats,
+    mcp: Iterable[McpServerStats],
+) -> EngineStats:
     states = [run.state.value for run in runs]
     return EngineStats(
         runs={state: states.count(state) for state in sorted(set(states))},
         totals=tally.to_dict(),
         workers=msgspec.to_builtins(workers),
         loop=msgspec.to_builtins(loop),
+        mcp=[msgspec.to_builtins(server) for server in mcp],
     )
 
 
@@ -29,22 +36,22 @@ async def list_runs(
     stored: StoredRuns, find: Callable[[str], Run | None], session: str | None, scope: Scope | None
 ) -> list[RunInfo]:
     """All suspended runs, those of a session, or those that a caller of this scope may wait for."""
-    metas = await stored.runs(session if scope is None else scope.session)
-    found = [_describe(meta, settled_of(meta, stored, find(meta.label.run_id))) for meta in metas]
+    listed = await stored.runs(session if scope is None else scope.session)
+    found = [_describe(one, settled_of(one.settled, stored, find(one.label.run_id))) for one in listed]
     if scope is None:
         return found
     return [run for run in found if (run.agent, run.agent_run) == (scope.agent, scope.agent_run)]
 
 
-def settled_of(meta: RunMeta, stored: StoredRuns, known: Run | None) -> int:
-    """How many results wait for the run; a store that does not last is told of none of them."""
-    if stored.is_durable or known is None:
-        return meta.settled
+def settled_of(settled: int, stored: StoredRuns, known: Run | None) -> int:
+    """How many results wait for the run; the engine's own store in memory is told of none of them."""
+    if not stored.is_private or known is None:
+        return settled
     return known.phase.settled_calls if isinstance(known.phase, Suspended) else 0
 
 
-def _describe(meta: RunMeta, settled: int) -> RunInfo:
-    label = meta.label
+def _describe(listed: Listed, settled: int) -> RunInfo:
+    label = listed.label
     return RunInfo(
         runId=label.run_id,
         agent=label.scope.agent,
@@ -52,7 +59,8 @@ def _describe(meta: RunMeta, settled: int) -> RunInfo:
         agentRun=label.scope.agent_run,
         createdAtMs=label.created_at_ms,
         expiresAtMs=label.expires_at_ms,
-        bytes=meta.size_bytes,
+        bytes=listed.size_bytes,
         settled=settled,
-        state="waiting" if meta.claimed_by is None else "running",
+        state="waiting" if listed.holder is None else "running",
+        toolCall=label.scope.tool_call,
     )

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
-from codemode_runtime import wire
+from codemode_runtime import orders
 from codemode_runtime.shapes import Lookup
 from msgspec import Raw
 
@@ -54,31 +54,33 @@ class Environment:
         return Environment(self.catalog, self.executor, self.mcp, scopes)
 
     @property
-    def offer(self) -> wire.Offer:
+    def offer(self) -> orders.Offer:
         return self._offer
 
     @cached_property
-    def _offer(self) -> wire.Offer:
+    def _offer(self) -> orders.Offer:
         """What travels with a run: everything, or nothing if that is too large. The worker asks for MCP."""
         has_namespaces = self.scopes is not None
         if self._bare:
-            names = wire.OfferedAnswer(Lookup.NAMESPACES, "", Raw(self.scopes.json if self.scopes else b"{}"))
-            return wire.Offer(has_namespaces, answers=(names,), bare=True)
+            names = orders.OfferedAnswer(
+                Lookup.NAMESPACES, "", Raw(self.scopes.json if self.scopes else b"{}")
+            )
+            return orders.Offer(has_namespaces, answers=(names,), bare=True)
         if len(self.catalog) > _INLINE_TOOLS:
-            return wire.Offer(has_namespaces, complete=False)
+            return orders.Offer(has_namespaces, complete=False)
         answers = [
-            wire.OfferedAnswer(Lookup.ALL_TOOLS, "", Raw(self._all_tools)),
-            wire.OfferedAnswer(Lookup.TOOL_NAMES, "", Raw(self._tool_names)),
+            orders.OfferedAnswer(Lookup.ALL_TOOLS, "", Raw(self._all_tools)),
+            orders.OfferedAnswer(Lookup.TOOL_NAMES, "", Raw(self._tool_names)),
             *(
-                wire.OfferedAnswer(Lookup.TOOL, name, Raw(_encode(self.catalog.convenience(name))))
+                orders.OfferedAnswer(Lookup.TOOL, name, Raw(_encode(self.catalog.convenience(name))))
                 for name in self.catalog.convenience_names()
             ),
         ]
         if self.scopes is not None:
-            answers.append(wire.OfferedAnswer(Lookup.NAMESPACES, "", Raw(self.scopes.json)))
+            answers.append(orders.OfferedAnswer(Lookup.NAMESPACES, "", Raw(self.scopes.json)))
         if sum(len(answer.json) for answer in answers) > _INLINE_BYTES:
-            return wire.Offer(has_namespaces, complete=False)
-        return wire.Offer(has_namespaces, complete=self.mcp is None, answers=tuple(answers))
+            return orders.Offer(has_namespaces, complete=False)
+        return orders.Offer(has_namespaces, complete=self.mcp is None, answers=tuple(answers))
 
     def lookup(self, kind: Lookup, key: str) -> bytes | None:
         match kind:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from codemode_snapshots import NO_VALUE
+from codemode_snapshots import NO_VALUE, Claim
 
 from codemode import clock
 from codemode.contract.error_codes import ErrorCode
@@ -23,6 +23,7 @@ from codemode.runs.known_runs import KnownRuns
 from codemode.runs.leg import Leg, Services
 from codemode.runs.opening import Start
 from codemode.runs.phases import NO_CONTEXT, Origin
+from codemode.runs.requests import Requests
 from codemode.runs.run import Run
 from codemode.tools import CallContext, as_tools
 
@@ -41,6 +42,7 @@ class AskedRun(NamedTuple):
     model: str | None = None
     context: CallContext | None = None
     offer: Offering | None = None
+    request_id: str | None = None
 
 
 class Execs:
@@ -61,6 +63,7 @@ class Execs:
         self._runs = runs
         self._kept = kept
         self._unready = unready
+        self._requests = Requests(services)
 
     async def exec(
         self, given: str | Mapping[str, Any], language: str | None, asked: AskedRun
@@ -74,19 +77,33 @@ class Execs:
         if (unready := self._unready()) is not None:
             return unready
         await self._admission.prepare()
+        claim: Claim | None = None
+        if asked.request_id is not None:
+            try:
+                reserved = await self._requests.reserve(caller, program, asked.request_id)
+            except InputRefused as refused:
+                return self.refuse(refused.code, str(refused))
+            if not isinstance(reserved, Claim):
+                return self.noted(reserved)
+            claim = reserved
         own, allowed = tuple(as_tools(asked.tools)) if asked.tools else (), read_allow(asked.allow)
         offer, (provider, model, context) = asked.offer or self._admission.offer, asked[7:10]
         environment = self._admission.environment(own, caller.agent, provider, model, allowed, context, offer)
         told, variables = context or NO_CONTEXT, contextvars.copy_context()
         origin = Origin(provider, model, allowed, own, told, variables)
-        run = Run.started(caller, environment, origin, self._recorder.tally)
+        run_id = "" if claim is None else claim.run_id
+        run = Run.started(caller, environment, origin, self._recorder.tally, run_id)
         try:
             self._admission.add_namespaces(run, offer)
             program = await self._admission.ask_hooks(run, program)
         except InputRefused as refused:
+            if claim is not None:
+                await self._requests.forget(claim)
             return self.refuse(refused.code, str(refused))
         if (unready := self._unready()) is not None:  # the engine was closed meanwhile
             return unready
+        if claim is not None:
+            run.reserve(claim)
         run.set_program(program.program, program.language)
         self._runs.add(run)
         self._recorder.exec_started(run, "" if asked.tool_call == NO_VALUE else asked.tool_call)
@@ -95,6 +112,7 @@ class Execs:
         result = self.noted(with_duration(result, clock.ms_since(began)))
         if run.has_ended:
             self._kept.put(run, result)
+            await self._runs.conclude(run, result)
         return await self._admission.tell_hooks(run, program, result)
 
     def noted(self, result: CodeModeResult) -> CodeModeResult:

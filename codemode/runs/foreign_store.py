@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
-from codemode_snapshots import SnapshotError, SnapshotStore, StoreUnavailable
+from codemode_snapshots import RunStore, SnapshotError, StoreUnavailable
 
 _log = logging.getLogger("codemode.engine")
 
@@ -22,12 +22,12 @@ _turns: WeakKeyDictionary[object, threading.Lock] = WeakKeyDictionary()
 _making = threading.Lock()
 
 
-def guarded(store: SnapshotStore) -> SnapshotStore:
-    return cast("SnapshotStore", _Guarded(store))
+def guarded(store: RunStore) -> RunStore:
+    return cast("RunStore", _Guarded(store))
 
 
 class _Guarded:
-    def __init__(self, store: SnapshotStore) -> None:
+    def __init__(self, store: RunStore) -> None:
         self._store = store
         self._turn = _turn_of(store)
 
@@ -36,6 +36,8 @@ class _Guarded:
 
     def __getattr__(self, name: str) -> Any:
         method: Callable[..., Any] = getattr(self._store, name)
+        if not callable(method):
+            return method  # `lease_ms`
 
         @functools.wraps(method)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -52,7 +54,7 @@ class _Guarded:
         return call
 
 
-def _turn_of(store: SnapshotStore) -> threading.Lock:
+def _turn_of(store: RunStore) -> threading.Lock:
     with _making:
         try:
             return _turns.setdefault(store, threading.Lock())

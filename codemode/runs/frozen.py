@@ -14,8 +14,9 @@ from codemode_runtime.shapes import Settlement
 
 from codemode.config import Language
 from codemode.contract.telemetry import CallRecord
-from codemode.runs.in_flight import Work
+from codemode.runs.contents import Frozen as FrozenContent
 from codemode.runs.meter import RunMeter, Tally
+from codemode.runs.work import Work
 from codemode.tools.threads import call_in_thread
 from codemode.trajectory import TraceState
 
@@ -37,6 +38,9 @@ class Memory(msgspec.Struct, array_like=True):
     caller: tuple[str, str, str, str] = ("", "", "", "")  # session key, sender, channel, sandbox
     allow: tuple[str, ...] | None = None
     named_tools: tuple[str, ...] | None = None  # ids of the tools that the program's text names
+    asked: tuple[str, ...] = ()  # every approval that was asked for, by id, in order
+    contents: tuple[FrozenContent, ...] = ()
+    shown_content: int = 0  # bytes
 
     def settlements(self) -> list[Settlement]:
         return [Settlement(id, json, rejected) for id, rejected, json in self.settled]

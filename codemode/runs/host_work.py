@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from codemode_runtime import wire
 from codemode_runtime.frames import FrameRefused
 from codemode_runtime.parts import measure, refusal_of_passing, rough_weight
 from codemode_runtime.shapes import MAX_TIMERS, Settlement
-from codemode_snapshots import Recorded, SnapshotError
 
 from codemode import clock
-from codemode.catalog import LARGE_CATALOG
+from codemode.catalog.result_shapes import ResultShapes
+from codemode.catalog.searches import Searches
 from codemode.config import CodeModeConfig
 from codemode.contract.telemetry import CallStatus
 from codemode.executor import (
@@ -35,22 +35,23 @@ from codemode.executor import (
     Decided,
     Decision,
     NeedsApproval,
-    Via,
 )
 from codemode.gate.lane import LARGE_BYTES, is_large, lane
 from codemode.gate.pending import PendingBytes
-from codemode.runs.arguments import arguments_of, clipped, decoded, no_room, not_decoded
-from codemode.runs.in_flight import Work
-from codemode.runs.questions import Questions, is_question
+from codemode.runs.arguments import clipped, decoded, no_room, not_decoded, small_arguments
+from codemode.runs.call_records import CallRecords
+from codemode.runs.delivered import delivered_of
+from codemode.runs.lookups import VIA, Lookups
+from codemode.runs.phases import RunState
+from codemode.runs.questions import Questions
 from codemode.runs.recorder import Recorder
 from codemode.runs.run import Run
 from codemode.runs.stored_runs import StoredRuns
-from codemode.tools import Tool
-from codemode.tools.threads import call_in_thread
+from codemode.runs.work import Work, is_question
+from codemode.runs.work_tools import tool_of
 
 _log = logging.getLogger("codemode.nested")
 _encode = msgspec.json.encode
-_VIA: dict[str, Via] = {"mcp": "mcp", "namespace": "namespace"}
 _INTERRUPTED = CallFailed(
     "interrupted",
     "InterruptedError",
@@ -76,17 +77,22 @@ class HostWork:
         questions: Questions,
         *,
         pending: PendingBytes,
+        searches: Searches,
+        shapes: ResultShapes,
         translate: Translate | None = None,
         may_wait: bool = True,
     ) -> None:
         self.pending = pending
+        self.searches = searches
+        self.shapes = shapes
         self._config = config
         self._recorder = recorder
         self._stored = stored
+        self.records = CallRecords(stored)
         self._questions = questions
         self._translate = translate
         self._may_wait = may_wait
-        self._searching = asyncio.Lock()
+        self._lookups = Lookups(config, searches, shapes, self._finish, self._spawn)
 
     def begin(self, run: Run, message: wire.Call | wire.Yield | wire.Timer | wire.Clear) -> None:
         """Takes one message of an idle guest. Raises FrameRefused for one that no guest of ours sends."""
@@ -95,18 +101,28 @@ class HostWork:
             if not run.active.meter.is_new(message.id):
                 raise FrameRefused("the program used an id twice")  # idempotency keys and the ledger use ids
             # guests keep these bounds themselves; the checks are for a worker that lies
-            if len(flight.pending) >= 2 * MAX_TIMERS + self._config.max_pending_tool_calls:
+            most = self._config.max_pending_tool_calls + self._config.max_queued_tool_calls
+            if len(flight.pending) >= 2 * MAX_TIMERS + most:
                 raise FrameRefused("the program has more timers than it may")
         match message:
             case wire.Call():
-                if flight.count_of_calls >= self._config.max_pending_tool_calls:
+                running = self._config.max_pending_tool_calls
+                in_line = bool(flight.line) or (
+                    len(flight.pending) >= running and flight.count_of_calls >= running
+                )
+                if in_line and len(flight.line) >= self._config.max_queued_tool_calls:
                     raise FrameRefused("the program has more calls under way than it may")
                 call = message if self._translate is None else self._translate(run, message)
                 work = Work(
                     call.id, call.method, clock.wall_ms(), clipped(call.target), args=bytes(call.args)
                 )
                 flight.add(work)
-                self._begin_call(run, work, self._keep(run, work, rough_weight(work.args)))
+                refused = self._keep(run, work, rough_weight(work.args))
+                if in_line and refused is None:
+                    work.identify(tool_of(run, work.method, work.target))
+                    flight.put_in_line(work)
+                else:
+                    self._begin_call(run, work, refused)
             case wire.Timer(id, ms):
                 if len(flight.timers) >= MAX_TIMERS:
                     raise FrameRefused("the program has more timers than it may")
@@ -118,6 +134,16 @@ class HostWork:
                 flight.add(Work(id, "yield", clock.wall_ms(), reason=reason or ""))
             case wire.Clear(id):
                 flight.clear(id)
+
+    def start_line(self, run: Run) -> None:
+        """Starts calls that wait in line, as many as there is room for. None while a store that others
+        use has the run: its snapshot says that they were not started, and another engine would start them."""
+        flight = run.in_flight
+        if flight.line_stands or (run.state is RunState.WAITING and not self._stored.is_private):
+            return
+        with flight.hold_line():  # calls may end at once, any number of them
+            while flight.free and (work := flight.next_in_line()) is not None:
+                self._begin_call(run, work, None)
 
     def arm_timer(self, run: Run, work: Work) -> None:
         timers = run.in_flight.timers
@@ -132,15 +158,16 @@ class HostWork:
 
     def start_again(self, run: Run, work: Work) -> None:
         """Starts an idempotent call again after a restart, with the key it had before."""
-        self._launch(run, work, None)
+        self._launch(run, work, small_arguments(work.args))
 
     def decide(self, run: Run, work: Work, approval: ApprovalRequest, decision: Decision) -> None:
         """Continues a call that waited for approval, or refuses it."""
         self._recorder.approval_decided(run, work, decision.approved)
         if not is_question(approval):
-            was_asked_here = work.id not in run.in_flight.inherited
-            self._launch(run, work, Decided(approval, decision, was_asked_here))
-        elif not self._questions.answer(approval, decision):  # the call died with its engine
+            asked = work.asked or _encode([approval.arguments])  # a version before kept them in the approval
+            start = partial(self._start_decided, approval, decision, work.id not in run.in_flight.inherited)
+            self._with_arguments(run, work, small_arguments(asked), start, asked)
+        elif not self._questions.answer(approval.id, decision):  # the call died with its engine
             (self.start_again if work.idempotent else self.interrupt)(run, work)
 
     def interrupt(self, run: Run, work: Work) -> None:
@@ -154,21 +181,13 @@ class HostWork:
     def abort_calls(self, run: Run) -> None:
         """Records all pending calls as aborted when the run is over; `InFlight.cancel` then stops them."""
         for work in run.in_flight.take_pending():
-            if work.is_call:
+            if work.is_call and not work.queued:
                 self._recorder.call_aborted(run, work)
 
-    async def record_settled(self, run: Run) -> None:
-        """Stores what settled while the run is suspended, to outlive the engine, if there is room."""
-        news = run.take_unrecorded()
-        if not self._stored.is_durable:
-            return
-        for settled in news:
-            payload = (b"\1" if settled.rejected else b"\0") + settled.json
-            recorded = Recorded(run.next_seq(), "call", str(settled.id), payload)
-            try:
-                await self._stored.record(run.id, recorded)
-            except SnapshotError as error:  # this engine still has the result
-                _log.warning("a result of run %s could not be kept: %s", run.id, error)
+    def count_inherited(self, run: Run, recorded: Iterable[tuple[int, int]]) -> str | None:
+        """Counts what a run that was taken over keeps; says why that is too much. `recorded` are the calls
+        whose results the store has, and their bytes."""
+        return run.in_flight.keep_inherited(recorded, self.pending, run.scope.session)
 
     # ---- calls ---------------------------------------------------------------------------------------------
 
@@ -178,45 +197,42 @@ class HostWork:
         return None if refusal is None else no_room(refusal)
 
     def _begin_call(self, run: Run, work: Work, refused: CallFailed | None) -> None:
-        work.identify(_tool(run, work))
-        self._recorder.call_started(run, work)
+        work.identify(tool_of(run, work.method, work.target))
+        arguments = small_arguments(work.args)
+        self._recorder.call_started(run, work, [] if isinstance(arguments, CallFailed) else arguments)
         if refused is not None:
             work.drop_arguments()
             self._finish(run, work, refused)
             return
         match work.method:
             case "search":
-                self._with_arguments(run, work, self._search)
+                self._with_arguments(run, work, arguments, self._lookups.search, work.args)
             case "describe":
-                found = run.environment.catalog.describe(work.target)
-                if found is None:
-                    self._finish_unknown(run, work)
-                else:
-                    self._finish(run, work, CallOk(_encode(found)))
+                self._lookups.describe(run, work)
             case _:
-                self._launch(run, work, None)
+                self._launch(run, work, arguments)
 
-    def _with_arguments(self, run: Run, work: Work, then: Then) -> None:
-        """Goes on with the decoded arguments: at once, or in the lane's own turns where they are large."""
-        if is_large(work.args):
-            self._spawn(run, work, self._decode_large(run, work, then), "arguments")
-            return
-        arguments = arguments_of(work.args)
-        if isinstance(arguments, CallFailed):
+    def _with_arguments(
+        self, run: Run, work: Work, arguments: list[Any] | CallFailed | None, then: Then, args: bytes
+    ) -> None:
+        """Goes on with the arguments: at once, or, where they are large, after the lane has decoded them."""
+        if arguments is None:
+            self._spawn(run, work, self._decode_large(run, work, then, args), "arguments")
+        elif isinstance(arguments, CallFailed):
             self._finish(run, work, arguments)
         else:
             then(run, work, arguments)
 
-    async def _decode_large(self, run: Run, work: Work, then: Then) -> None:
+    async def _decode_large(self, run: Run, work: Work, then: Then, args: bytes) -> None:
         session = run.scope.session
-        measured = await lane().run(partial(measure, work.args), session)
+        measured = await lane().run(partial(measure, args), session)
         arguments: list[Any] | CallFailed | None = None
         if measured.refusal is not None:
             arguments = not_decoded(f"JSON {measured.refusal}")
         elif work.id in run.in_flight.pending:
-            arguments = self._keep(run, work, len(work.args) + measured.weight)
+            arguments = self._keep(run, work, work.kept_bytes + measured.weight)
         if arguments is None:
-            arguments = await lane().run(partial(decoded, work.args), session)
+            arguments = await lane().run(partial(decoded, args), session)
         if work.id not in run.in_flight.pending:
             return  # the run has ended meanwhile
         if isinstance(arguments, CallFailed):
@@ -240,61 +256,24 @@ class HostWork:
 
         task = run.in_flight.tasks[work.id] = asyncio.create_task(guarded(), name=f"codemode {name}")
 
-    def _search(self, run: Run, work: Work, arguments: list[Any]) -> None:
-        query, options = (*arguments, None, None)[:2]
-        fields = cast("dict[str, Any]", options) if isinstance(options, dict) else {}
-        limit = fields.get("limit", self._config.search_default_limit)
-        catalog = run.environment.catalog
-        if not isinstance(limit, int | float) or isinstance(limit, bool):
-            told = "limit must be a number: search(query, { limit: 8 })"
-            self._finish(run, work, CallFailed("invalid_arguments", "InvalidArguments", told))
-            return
-        wanted = query if isinstance(query, str) else ""
-        count = int(max(1, min(limit, self._config.max_search_limit)))
-        if len(catalog) > LARGE_CATALOG:
-            self._spawn(run, work, self._search_in_thread(run, work, wanted, count), "search")
-        else:
-            self._finish(run, work, CallOk(_encode(catalog.search(wanted, count))))
-
-    async def _search_in_thread(self, run: Run, work: Work, query: str, count: int) -> None:
-        search = partial(run.environment.catalog.search, query, count)
-        # one search at a time: the first builds the index, the others find it built
-        async with self._searching:
-            found = await call_in_thread("search", search)
-        self._finish(run, work, CallOk(_encode(found)))
-
-    def _finish_unknown(self, run: Run, work: Work) -> None:
-        """Looks for the nearest names, in a large catalog off the event loop."""
-        if len(run.environment.catalog) > LARGE_CATALOG:
-            self._spawn(run, work, self._find_nearest(run, work), "nearest")
-        else:
-            self._finish(run, work, _unknown(run, work))
-
-    async def _find_nearest(self, run: Run, work: Work) -> None:
-        async with self._searching:
-            failure = await call_in_thread("nearest", partial(_unknown, run, work))
-        self._finish(run, work, failure)
-
-    def _launch(self, run: Run, work: Work, decided: Decided | None) -> None:
-        if decided is not None:
-            # what was approved is run, and the arguments of then are not needed again
-            self._start(run, work, [decided.approval.arguments], decided)
-        elif work.method != "namespace" and not work.tool:
+    def _launch(self, run: Run, work: Work, arguments: list[Any] | CallFailed | None) -> None:
+        if work.method != "namespace" and not work.tool:
             self._start(run, work, [], None)  # nobody takes them: there is no such tool
         else:
-            self._with_arguments(run, work, self._start)
+            self._with_arguments(run, work, arguments, self._start, work.args)
 
-    def _start(
-        self,
-        run: Run,
-        work: Work,
-        arguments: list[Any],
-        decided: Decided | None = None,
+    def _start_decided(
+        self, asked: ApprovalRequest, decision: Decision, here: bool, run: Run, work: Work, given: list[Any]
     ) -> None:
+        """What was approved is run, and the arguments of then are not needed again."""
+        whole = msgspec.structs.replace(asked, arguments=given[0])
+        self._start(run, work, given, Decided(whole, decision, here))
+
+    def _start(self, run: Run, work: Work, arguments: list[Any], decided: Decided | None = None) -> None:
         target, given = work.target, arguments[0] if arguments else None
         if work.method == "namespace" and decided is None:
             if run.environment.scopes is None:
-                self._finish_unknown(run, work)
+                self._lookups.unknown(run, work)
                 return
             resolved = run.environment.scopes.resolve(work.target, arguments)
             if isinstance(resolved, CallFailed):
@@ -306,11 +285,12 @@ class HostWork:
             given,
             call_id=str(work.id),
             idempotency_key=f"{run.id}:{work.id}",
+            fence=run.in_flight.takes.get(work.id, 1),
             context=run.call_context(),
-            via=_VIA.get(work.method, "tools"),
+            via=VIA.get(work.method, "tools"),
             variables=run.origin.variables,
             json_bytes=0 if work.method == "namespace" else len(work.args),  # there the integration made them
-            is_large=is_large(work.args),
+            is_large=is_large(work.asked or work.args),
         )
         calling = run.environment.executor.start(request, partial(self._end, run, work), decided)
         run.in_flight.calls.append(calling)
@@ -318,16 +298,33 @@ class HostWork:
     def _end(self, run: Run, work: Work, calling: Calling, result: CallResult) -> None:
         run.in_flight.calls.remove(calling)
         if isinstance(result, NeedsApproval) and self._may_wait:
-            work.ask(result.approval)
-            run.in_flight.asked_here(work.id)
-            self._recorder.approval_asked(run, work, result.approval)
-            run.in_flight.wake()
+            if run.state is RunState.WAITING and work.id in run.in_flight.takes:
+                self._spawn(run, work, self._ask_late(run, work, result.approval), "question")
+            else:
+                self._ask(run, work, result.approval)
         elif isinstance(result, NeedsApproval):
             asked = result.approval
             told = f"{asked.tool} needs an approval that nobody has given: {asked.summary}"
             self._finish(run, work, CallFailed("denied", "ApprovalNeeded", told, {"approval": asked.id}))
         else:
             self._finish(run, work, result)
+
+    def _ask(self, run: Run, work: Work, approval: ApprovalRequest) -> None:
+        asking = run.in_flight.pending.get(work.id, work)  # a run that was read anew has its works anew
+        asking.ask(approval)
+        self._keep(run, asking, asking.kept_bytes)  # less than while they were decoded
+        run.in_flight.asked_here(work.id)
+        self._recorder.approval_asked(run, asking, approval)
+        run.in_flight.wake()
+
+    async def _ask_late(self, run: Run, work: Work, approval: ApprovalRequest) -> None:
+        """The run is suspended: the question is stored before anybody hears of it, because decisions on it
+        are made in the store."""
+        if await self.records.asked(run, work, approval, is_held=False):
+            self._ask(run, work, approval)
+        else:
+            told = f"{approval.tool} needs an approval, which could not be asked for: {approval.summary}"
+            self._finish(run, work, CallFailed("denied", "ApprovalNeeded", told, {"approval": approval.id}))
 
     def _finish(self, run: Run, work: Work, result: CallOk | CallFailed) -> None:
         data = result.json
@@ -340,16 +337,13 @@ class HostWork:
         refusal = await lane().run(partial(refusal_of_passing, data), run.scope.session)
         self._settle(run, work, result, data, refusal)
 
-    def _settle(
-        self, run: Run, work: Work, result: CallOk | CallFailed, data: bytes, refusal: str | None
-    ) -> None:
-        if refusal is not None:
-            result = CallFailed("tool_error", "ToolError", f"the tool's result is {refusal}")
-            data = result.json
-        elif run.is_suspended and (full := run.in_flight.keep_result(work.id, len(data))) is not None:
-            told = f"{work.name} has run, but its result could not be kept until the program went on: {full}"
-            result = CallFailed("tool_error", "ResultNotKept", told)
-            data = result.json
+    def _settle(self, run: Run, work: Work, given: CallOk | CallFailed, data: bytes, no: str | None) -> None:
+        result = delivered_of(run, work, given, no, self._config, self.pending)
+        data = data if result is given else result.json
+        if work.tool and result.status == "ok" and (tool := run.environment.catalog.get(work.tool)):
+            self.searches.memory.called(run.id, work.tool)
+            if work.method != "describe":
+                self.shapes.note(run.scope.agent, tool, data)
         settlement = Settlement(work.id, data, isinstance(result, CallFailed))
         self._close(run, work, result.status, settlement, result.meta)
 
@@ -363,7 +357,10 @@ class HostWork:
     ) -> None:
         self._recorder.call_finished(run, work, status, settlement, meta)
         run.settle(settlement)
-        if self._stored.is_durable and run.is_stored and run.has_unrecorded:
+        if run.in_flight.line:
+            run.in_flight.free += 1
+            self.start_line(run)
+        if run.in_flight.unrecorded and (run.is_stored or run.is_adoptable):
             tasks = run.in_flight.tasks
             recording = asyncio.create_task(self._record_late(run), name=f"codemode record {run.id}")
             tasks[-work.id] = recording
@@ -371,17 +368,4 @@ class HostWork:
 
     async def _record_late(self, run: Run) -> None:
         # shielded: a closing engine would lose a settlement that is half recorded
-        await asyncio.shield(asyncio.ensure_future(self.record_settled(run)))
-
-
-def _tool(run: Run, work: Work) -> Tool | None:
-    if work.method in ("call", "describe"):
-        return run.environment.catalog.resolve(work.target)
-    target: str | None = work.target
-    if work.method == "namespace":
-        target = run.environment.scopes.tool_id(work.target) if run.environment.scopes else None
-    return None if target is None else run.environment.catalog.get(target)
-
-
-def _unknown(run: Run, work: Work) -> CallFailed:
-    return run.environment.executor.unknown(work.target, _VIA.get(work.method, "tools"))
+        await asyncio.shield(asyncio.ensure_future(self.records.settled(run)))

@@ -12,8 +12,7 @@ from codemode_snapshots import RunScope
 
 from codemode import clock
 from codemode.contract.inputs import same_caller
-from codemode.contract.results import CodeModeResult, Completed, Waiting
-from codemode.contract.telemetry import utf8_bytes
+from codemode.contract.results import CodeModeResult, Completed, Waiting, output_bytes
 from codemode.runs.run import Run
 
 MAX_RESULTS = 256
@@ -77,5 +76,5 @@ class KeptResults:
 def _size_of(result: CodeModeResult) -> int:
     size = len(result.raw_value) if isinstance(result, Completed) else 0
     for item in result.output:
-        size += utf8_bytes(item.text) if item.type == "text" else len(item.raw_value)
+        size += output_bytes(item)
     return size + _CALL_BYTES * len(result.telemetry.calls)

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
 from typing import Any
 
 import msgspec
-from codemode_snapshots import RunMeta, RunScope, StoreUnavailable, Tombstone
-from codemode_snapshots.store import Ending
+from codemode_snapshots import Ending, EnvelopeRefused, How, RunScope, StoreUnavailable, View
 
 from codemode.contract.error_codes import ErrorCode
 from codemode.contract.inputs import busy_run, same_caller, unknown_run
-from codemode.contract.results import NOTHING_KNOWN, CodeModeResult, Failed, failed
+from codemode.contract.results import NOTHING_KNOWN, CodeModeResult, Completed, Failed, failed
 from codemode.contract.telemetry import CallRecord, Telemetry
 from codemode.runs.admission import Admission
-from codemode.runs.adopt import ended
+from codemode.runs.adopt import ended, settlement_of
 from codemode.runs.caller_task import finish_despite_cancel
 from codemode.runs.leg import Services
 from codemode.runs.phases import RunState
 from codemode.runs.run import Run
+from codemode.runs.work import is_question
 from codemode.tools import Tool
 from codemode.trajectory.export import ledger
 
 _log = logging.getLogger("codemode.engine")
+_CLOSED = "The engine was closed while nothing ran"
+_LOST_LEASE = "its engine lost its lease on the store"
 
 
 class KnownRuns:
@@ -37,6 +39,9 @@ class KnownRuns:
         self._admission = admission
         self._by_id: dict[str, Run] = {}
         self._undeleted: set[str] = set()  # ended runs that the store could not delete, as it did not answer
+        self._hinted: set[str] = set()
+        self._attending: asyncio.Task[None] | None = None
+        self._rejoining: asyncio.Task[None] | None = None
         self.is_closed = False
 
     def add(self, run: Run) -> None:
@@ -45,6 +50,7 @@ class KnownRuns:
     def drop(self, run: Run) -> None:
         if run.id not in self._undeleted:
             self._by_id.pop(run.id, None)
+            self._stored.unwatch(run.id)
 
     def get(self, run_id: str) -> Run | None:
         return self._by_id.get(run_id)
@@ -55,11 +61,13 @@ class KnownRuns:
     async def close(self, reason: str) -> None:
         """Ends every run as `leave` does; from now on Tool Search begins no run."""
         self.is_closed = True
+        if self._attending is not None:
+            self._attending.cancel()
         # running runs come last: a worker they free must not go to a run that is only to be left
         for run in sorted(self.all(), key=lambda run: run.state is RunState.RUNNING):
             await self.leave(run, reason)
 
-    async def find(self, run_id: str, caller: RunScope, own: tuple[Tool, ...] = ()) -> Run | Failed:
+    async def find(self, run_id: str, caller: RunScope, own: tuple[Tool, ...] = ()) -> Run | CodeModeResult:
         """The suspended run, for a wait. Raises InputRefused if it is not the caller's, or is busy."""
         try:
             run = await self.look_up(run_id, caller, own)
@@ -69,8 +77,11 @@ class KnownRuns:
             raise busy_run()
         return run
 
-    async def look_up(self, run_id: str, caller: RunScope, own: tuple[Tool, ...] = ()) -> Run | Failed:
-        """The run, here or in the store. For a caller outside its scope it does not exist.
+    async def look_up(
+        self, run_id: str, caller: RunScope, own: tuple[Tool, ...] = ()
+    ) -> Run | CodeModeResult:
+        """The run, here or in the store; or the result of one that has ended, as far as it is kept. For a
+        caller outside its scope it does not exist.
 
         `own` are the run's own tools, for a run that another process left: a snapshot holds no tools. Raises
         InputRefused and StoreUnavailable.
@@ -78,13 +89,11 @@ class KnownRuns:
         known = self._known(run_id, caller)
         if known is not None:
             return known
-        found = await self._stored.find(run_id)
-        if found is None or not same_caller(
-            found.scope if isinstance(found, Tombstone) else found.label.scope, caller
-        ):
+        found = await self._stored.look(run_id, caller)
+        if found is None:
             raise unknown_run()
-        if isinstance(found, Tombstone):
-            return self._ended(run_id, ended(found.ending))
+        if isinstance(found, Ending):
+            return self._stored.result_of(found) or await self._told(found)
         await self._admission.prepare()
         known = self._known(run_id, caller)  # another caller may have been quicker
         if known is not None:
@@ -103,6 +112,12 @@ class KnownRuns:
         )
         self._by_id[run_id] = adopted
         return adopted
+
+    async def _told(self, ending: Ending) -> Failed:
+        """How a run ended, with what it has done as far as that is known."""
+        memory = await self._stored.read(ending.was)
+        result = ended(ending.how)
+        return self._ended(ending.run_id, result) if memory is None else _with_ledger(result, memory.calls())
 
     def _known(self, run_id: str, caller: RunScope) -> Run | Failed | None:
         run = self._by_id.get(run_id)
@@ -123,26 +138,29 @@ class KnownRuns:
     async def lead(self, run: Run, leg: Coroutine[Any, Any, CodeModeResult]) -> CodeModeResult:
         """Runs a leg so that an abort can end it; cancelling it aborts the run, unless the run only waits and
         the caller leaves it (waits.py)."""
-        with run.led() as task:
-            try:
-                return self._complete(run, await leg)
-            except asyncio.CancelledError:
-                if task.keeps:
-                    raise
-                if not run.is_left:
-                    reason = run.stop_reason or "the caller was cancelled"
-                    await finish_despite_cancel(self.abandon(run, reason, leave="aborted"))
-                if run.stop_reason is not None and task.is_only_stopped:
-                    return self._complete(run, _aborted(run))
+        task = run.begin_lead()
+        try:
+            return self._complete(run, await leg)
+        except asyncio.CancelledError:
+            if task.keeps:
                 raise
-            except Exception:
-                _log.exception("a leg of run %s failed", run.id)
-                await finish_despite_cancel(self.abandon(run, "the engine failed"))
-                broken = _cut_short(run, "internal_error", "The engine failed while it ran the program.")
-                return self._complete(run, broken)
-            finally:
-                if run.has_ended or run.is_adoptable:
-                    self.drop(run)
+            if not run.is_left:
+                reason = run.stop_reason or "the caller was cancelled"
+                await finish_despite_cancel(self.abandon(run, reason))
+            if run.stop_reason is not None and task.is_only_stopped:
+                return self._complete(run, _aborted(run))
+            raise
+        except Exception:
+            _log.exception("a leg of run %s failed", run.id)
+            await finish_despite_cancel(self.abandon(run, "the engine failed", "internal_error"))
+            broken = _cut_short(run, "internal_error", "The engine failed while it ran the program.")
+            return self._complete(run, broken)
+        finally:
+            if run.has_ended or (run.is_adoptable and not run.in_flight.is_busy):
+                self.drop(run)
+            else:
+                self._stored.watch(run.id, soon=False)
+            run.end_lead(task)
 
     def _complete(self, run: Run, result: CodeModeResult) -> CodeModeResult:
         """Counts a wait that came to no leg, and adds to its result what the run has done."""
@@ -155,7 +173,19 @@ class KnownRuns:
         run.stop(reason)
         if run.caller_task is not None:
             await run.caller_task.stop()
-        await self.abandon(run, reason, leave="aborted")
+        await self.abandon(run, reason)
+
+    async def conclude(self, run: Run, result: CodeModeResult) -> None:
+        """Ends a claimed run in the store, and keeps its result there for any engine that is asked again. Its
+        caller gets the result only then: an answer that was sent can be sent again."""
+        claim = run.take_claim()
+        if claim is None or not run.has_ended:
+            return
+        how: How = "completed" if isinstance(result, Completed) else "failed"
+        try:
+            await self._stored.finish(claim, run.scope, how, result, is_kept=run.was_requested)
+        except StoreUnavailable as error:
+            _log.warning("the result of run %s could not be kept: %s", run.id, error)
 
     async def leave(self, run: Run, reason: str) -> None:
         """For a closing engine. A suspended run stays for the next engine, even if a caller waits for its
@@ -178,10 +208,7 @@ class KnownRuns:
                 return False
             await self.abort(run, "somebody aborted it")
             return True
-        found = await self._stored.find(run_id)
-        if not isinstance(found, RunMeta) or not same_caller(found.label.scope, caller):
-            return False
-        return await self._stored.end(run_id, leave="aborted")
+        return self._stored.is_open and await self._stored.end(run_id, caller, "aborted")
 
     async def abort_session(self, session: str, agent: str) -> int:
         ended = 0
@@ -189,12 +216,12 @@ class KnownRuns:
             if (run.scope.session, run.scope.agent) == (session, agent):
                 await self.abort(run, "its session was aborted")
                 ended += 1
-        for meta in await self._stored.runs(session):
-            if meta.label.scope.agent == agent:
-                ended += await self._stored.end(meta.label.run_id, leave="aborted")
+        for listed in await self._stored.runs(session):
+            if listed.label.scope.agent == agent:
+                ended += await self._stored.end(listed.label.run_id, listed.label.scope, "aborted")
         return ended
 
-    async def abandon(self, run: Run, reason: str, leave: Ending | None = None) -> None:
+    async def abandon(self, run: Run, reason: str, code: ErrorCode = "aborted") -> None:
         """Ends a run in this process: stops its work and deletes its snapshot.
 
         The run stays known until both are done, so that no caller takes it out of the store meanwhile.
@@ -202,16 +229,18 @@ class KnownRuns:
         if not run.has_ended:
             _log.debug("run %s is abandoned: %s", run.id, reason)
             run.end(RunState.ABORTED)
-        self._end_outside_leg(run, "aborted" if leave else "internal_error")
+        self._end_outside_leg(run, code)
         run.in_flight.stop()  # at once, because the store may take long
-        await self._forget(run, leave)
+        if run.claim is not None or run.number >= 0 or run.in_flight.rows:
+            await self._forget(run, is_kept=code == "aborted")
         await run.in_flight.cancel()
         self.drop(run)
 
-    async def _forget(self, run: Run, leave: Ending | None) -> None:
+    async def _forget(self, run: Run, *, is_kept: bool = True) -> None:
         """Deletes the snapshot. If that fails, `expire` tries again; until then the run is known as ended."""
         try:
-            if await self._stored.end(run.id, leave=leave):
+            run.take_claim()
+            if await self._stored.end(run.id, run.scope, "aborted", is_kept=is_kept):
                 self._recorder.snapshot_dropped(None)
             self._undeleted.discard(run.id)
         except StoreUnavailable as error:
@@ -226,32 +255,117 @@ class KnownRuns:
 
     async def expire(self) -> int:
         """Purges runs past their time and returns how many ended."""
-        suspended = [run for run in self.all() if run.state is RunState.WAITING and not run.is_unopened]
+        suspended = [run for run in self.all() if run.state is RunState.WAITING]
         try:
-            for stone in await self._stored.recover():
-                _log.warning("run %s was being resumed when its engine died; it is gone", stone.run_id)
-            gone = {stone.run_id for stone in await self._stored.expire()}
-            left = await self._stored.own_runs()
+            ended_runs = await self._stored.expire()
+            numbers = await self._stored.numbers([run.id for run in suspended])
         except StoreUnavailable as error:
             _log.warning("expired runs could not be purged: %s", error)
             return 0
+        for ending in ended_runs:
+            if ending.how == "interrupted":
+                _log.warning("run %s was being resumed when its engine died; it is gone", ending.run_id)
+        gone = {ending.run_id for ending in ended_runs if ending.how == "expired"}
         self._recorder.snapshots_expired(len(gone))
         for run in suspended:
-            # no longer in the store and not in a leg here: another engine aborted or purged it
-            is_lost = left is not None and run.id not in left and run.caller_task is None
-            if run.state is RunState.WAITING and (run.id in gone or is_lost):
-                await self._expire_one(run)
+            if run.state is not RunState.WAITING or run.caller_task is not None:
+                continue
+            if run.id in gone:
+                await self._end_here(run, "expired")
+            elif numbers is not None and run.id not in numbers:
+                await self._ended_elsewhere(run)
+            elif numbers is not None and numbers[run.id] != run.number and not run.in_flight.is_busy:
+                self.drop(run)  # another engine went on with it
         for run in [run for run in self.all() if run.id in self._undeleted]:
-            await self._forget(run, "aborted")
+            await self._forget(run)
             self.drop(run)
-        return len(gone)
+        return len(ended_runs)
 
-    async def _expire_one(self, run: Run) -> None:
-        run.end(RunState.EXPIRED)
-        self._end_outside_leg(run, "snapshot_expired")
+    # ---- what other engines do -----------------------------------------------------------------------------
+
+    def hear(self, run_ids: Collection[str]) -> None:
+        """A hint: other engines may have changed these runs."""
+        self._hinted.update(run_id for run_id in run_ids if run_id in self._by_id)
+        if self._hinted and self._attending is None and not self.is_closed:
+            self._attending = asyncio.create_task(self._attend(), name="codemode hints")
+
+    async def _attend(self) -> None:
+        try:
+            while self._hinted:
+                run_ids, self._hinted = self._hinted, set()
+                numbers = await self._stored.numbers(run_ids) or {}
+                for run in [self._by_id[run_id] for run_id in run_ids if run_id in self._by_id]:
+                    await self._attend_one(run, numbers.get(run.id))
+        except (StoreUnavailable, EnvelopeRefused) as error:
+            _log.warning("what other engines did could not be read: %s", error)
+        finally:
+            self._attending = None
+
+    async def _attend_one(self, run: Run, number: int | None) -> None:
+        flight = run.in_flight
+        if run.is_listening:
+            flight.hint()  # it looks for itself
+        elif number is None:
+            await self._ended_elsewhere(run)
+        elif run.claim is not None and flight.elsewhere:
+            wanted = [str(work_id) for work_id in flight.elsewhere]
+            for call_id, payload in await self._stored.collect(run.claim, wanted):
+                work = flight.pending.get(int(call_id))
+                if work is not None:
+                    self._services.work.settle_recorded(run, work, settlement_of(work.id, payload))
+        if any(work.approval is not None and is_question(work.approval) for work in flight.pending.values()):
+            for work, approval, decision in await self._services.work.records.answers(run):
+                self._services.work.decide(run, work, approval, decision)
+
+    async def _ended_elsewhere(self, run: Run) -> None:
+        """The run is not in the store any more: stops what goes on here for it."""
+        if run.has_ended or (run.state is RunState.RUNNING and run.claim is None):
+            return  # its first leg, or one that is ending
+        found = await self._stored.look(run.id, run.scope)
+        if isinstance(found, View) or run.has_ended:
+            return
+        if run.state is RunState.RUNNING:
+            await self.abort(run, "another engine cancelled it")
+        else:
+            await self._end_here(run, "expired" if found is None else found.how)
+
+    async def _end_here(self, run: Run, how: How) -> None:
+        if how in ("completed", "failed"):  # another engine has told its end
+            run.end(RunState.FAILED)
+            self._services.work.abort_calls(run)
+        else:
+            run.end(RunState.EXPIRED if how == "expired" else RunState.ABORTED)
+            self._end_outside_leg(run, "snapshot_expired" if how == "expired" else "aborted")
         self.drop(run)
         await run.in_flight.cancel()
         run.in_flight.wake()
+
+    def lose_lease(self) -> None:
+        """This engine was taken for dead: others may have what it held. It stops that, and joins anew."""
+        if not self.is_closed and self._rejoining is None:
+            self._rejoining = asyncio.create_task(self._rejoin(), name="codemode lease")
+
+    async def _rejoin(self) -> None:
+        _log.warning("this engine lost its lease on the store: what it held is stopped, and it joins anew")
+        try:
+            for run in self.all():
+                if run.state is RunState.RUNNING and run.claim is not None:
+                    run.stop(_LOST_LEASE, keeps=True)
+                    if run.caller_task is not None:
+                        await run.caller_task.stop()
+                    await run.in_flight.cancel()
+                    self.drop(run)
+                elif run.state is RunState.WAITING:
+                    await run.in_flight.start_over()
+                    run.let_go()
+                    run.in_flight.hint()
+                    if run.caller_task is None:
+                        self.drop(run)
+            await self._stored.join_anew()
+        except StoreUnavailable as error:
+            _log.warning("the store could not be joined anew: %s", error)
+        finally:
+            self._rejoining = None
 
     def _end_outside_leg(self, run: Run, code: ErrorCode) -> None:
         self._services.work.abort_calls(run)
@@ -259,8 +373,10 @@ class KnownRuns:
 
 
 def _aborted(run: Run) -> Failed:
-    kept = "The engine was closed while nothing ran. The run is kept: wait for it once more later."
-    text = kept if run.is_left else f"The run was cancelled: {run.stop_reason}."
+    text = f"The run was cancelled: {run.stop_reason}."
+    if run.is_left:
+        why = "This engine lost its lease on the store" if run.stop_reason == _LOST_LEASE else _CLOSED
+        text = f"{why}. The run is kept: wait for it once more later."
     return _cut_short(run, "aborted", text)
 
 

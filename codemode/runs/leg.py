@@ -30,6 +30,7 @@ from codemode.contract.results import (
     failed,
 )
 from codemode.contract.telemetry import LossyValue
+from codemode.runs.dispatch import Dispatch
 from codemode.runs.host_work import HostWork
 from codemode.runs.opening import LegPolicy, Opening
 from codemode.runs.parking import Parked, Unpark
@@ -72,7 +73,9 @@ class Leg:
         self._deadline = 0.0
         self._restored_bytes = 0
         self._computed = 0.0  # seconds
+        self._waited = 0.0
         self._may_park = policy.may_suspend
+        self._dispatch = Dispatch(services.stored, run)
 
     async def lead(self, opening: Opening) -> CodeModeResult:
         """Always ends with a result, and with the worker released."""
@@ -94,7 +97,7 @@ class Leg:
                 began = time.perf_counter()
                 outcome = await opening.begin(self, worker, queue_us)
                 self._computed += time.perf_counter() - began
-                if isinstance(outcome, Failed):
+                if isinstance(outcome, Completed | Waiting | Failed):
                     return outcome
                 return await self._drive(worker, outcome)
             except SupervisorError as error:
@@ -127,7 +130,8 @@ class Leg:
     @property
     def limits(self) -> Limits:
         config = self.services.config
-        return Limits(config.memory_limit_bytes, config.max_output_bytes, config.max_pending_tool_calls)
+        calls = config.max_pending_tool_calls + config.max_queued_tool_calls
+        return Limits(config.memory_limit_bytes, config.max_output_bytes, calls)
 
     # ---- the loop ------------------------------------------------------------------------------------------
 
@@ -140,25 +144,45 @@ class Leg:
     async def _drain(self, worker: Worker, outcome: wire.Outcome) -> CodeModeResult | Parked:
         run, loop = self.run, asyncio.get_running_loop()
         while isinstance(outcome, wire.Idle):
-            self._note(outcome)
+            self._recorder.computed(run, outcome.spent, self._restored_bytes)
             run.active.note_idle(outcome.returned)
+            if run.claim is not None and (lost := await self._dispatch.refusal(outcome.messages)) is not None:
+                return await self.fail(lost)
+            if not self._may_call(outcome.messages):
+                return await self.fail(too_many_calls(self.services.config.max_tool_calls))
+            if outcome.returned:
+                self._note_unawaited(outcome.messages)
+            self.services.work.start_line(run)
             for at, message in enumerate(outcome.messages, 1):
                 match message:
-                    case wire.Text() | wire.Json():
+                    case wire.Text() | wire.Json() | wire.ContentShown():
                         self._recorder.output_added(run, message)
                     case _:
                         self._begin(worker, message)
                 if not at % _IN_A_TURN:
                     await asyncio.sleep(0)  # thousands of timers are a tenth of a second
+            idle = loop.time()
             reason = await self._until_deliverable(worker)
+            began = loop.time()
+            self._waited += began - idle
             if isinstance(reason, Parked):
                 return reason
             if reason is not None:
                 return await self._suspend(worker, reason)
-            began = loop.time()
             outcome = await worker.deliver(run.in_flight.take_settled())
             self._computed += loop.time() - began
         return await self._end(outcome)
+
+    def _may_call(self, messages: wire.GuestMessages) -> bool:
+        """Counts the calls of a batch; False if the run makes more of them than it may."""
+        calls = sum(1 for message in messages if type(message) is wire.Call)
+        return self.run.active.meter.count_calls(calls) <= self.services.config.max_tool_calls
+
+    def _note_unawaited(self, messages: wire.GuestMessages) -> None:
+        """The program has returned; what it still calls, or has not heard of, it did not wait for."""
+        pending = [work.id for work in self.run.in_flight.pending.values() if work.is_call]
+        new = [message.id for message in messages if isinstance(message, wire.Call)]
+        self.run.active.meter.note_unawaited([*pending, *new])
 
     def _begin(self, worker: Worker, message: wire.Call | wire.Yield | wire.Timer | wire.Clear) -> None:
         try:
@@ -170,18 +194,23 @@ class Leg:
         """Returns None once there is something to deliver, else why the run has to be suspended now; or the
         guest, if the worker is needed elsewhere. `worker` is None for a leg that has let go of it."""
         run, flight = self.run, self.run.in_flight
+        gives_a_turn = bool(flight.calls)
         while True:
-            if not run.active.returned and flight.has_yield:
+            if flight.pending and flight.has_yield and not run.active.returned:
                 return "approval" if flight.has_approval else "yield"
             if flight.settled:
                 return None
             if flight.has_approval:
                 return "approval"
+            if gives_a_turn:  # a quick tool ends in the loop's next turn, so nothing is set up to wait for it
+                gives_a_turn = False
+                await asyncio.sleep(0)
+                continue
             if worker is None or not self._may_park:
-                is_news = await flight.news(self._deadline)
+                is_news = await flight.news()
             else:
                 with self.services.supervisor.idle(worker, flight.wake) as idle:
-                    is_news = await flight.news(self._deadline)
+                    is_news = await flight.news()
                 if idle.is_asked and (parked := await self._park(worker)) is not None:
                     return parked
             if not is_news:
@@ -208,8 +237,10 @@ class Leg:
 
     async def _wait_parked(self, parked: Parked) -> CodeModeResult | None:
         """Waits without a worker; None once there is something to deliver."""
+        idle = time.perf_counter()
         with self.run.in_flight.alarm_at(self._deadline):
             reason = await self._until_deliverable(None)
+        self._waited += time.perf_counter() - idle
         if reason is None:
             return None
         assert not isinstance(reason, Parked)
@@ -222,7 +253,7 @@ class Leg:
         if not isinstance(outcome, wire.Refused | wire.RestoreRefused):
             self._note(outcome)
             for message in outcome.messages:
-                if isinstance(message, wire.Text | wire.Json):
+                if isinstance(message, wire.GuestOutput):
                     self._recorder.output_added(self.run, message)
         if isinstance(outcome, wire.Done):
             return await self._complete(outcome.result)
@@ -249,16 +280,14 @@ class Leg:
             case wire.Stopped(reason=reason):
                 return explain_stop(reason, config)
             case wire.Interrupted():
-                began = self._deadline - config.timeout_ms / 1000
-                took = asyncio.get_running_loop().time() - began
-                return explain_timeout(config.timeout_ms, self._computed, took - self._computed)
+                return explain_timeout(config.timeout_ms, self._computed, self._waited)
             case wire.Idle() | wire.Done():
                 raise AssertionError("this guest has not failed")
 
     async def _complete(self, found: wire.Value) -> CodeModeResult:
         await self._finish(RunState.COMPLETED)
         lossy = [LossyValue(item.path, item.kind) for item in found.lossy]
-        hints = _hints(found) if found.lossy else ()
+        hints = self._hints(found) if found.lossy or found.last_line is not None else ()
         telemetry = self._recorder.leg_completed(self.run, len(found.value), lossy, hints)
         return Completed(found.value, self.run.active.take_output(), telemetry)
 
@@ -271,14 +300,12 @@ class Leg:
         return failed(code, text, self.run.active.take_output(), telemetry)
 
     async def _finish(self, how: RunState) -> None:
-        """Ends the run, stops what still runs for it and deletes its snapshot."""
-        run = self.run
+        run = self.run  # who leads the leg tells the store of the end, with the result
         run.end(how)
         if run.in_flight.pending:
             self.services.work.abort_calls(run)
         await run.in_flight.cancel()
-        if run.take_claim() is not None:
-            self.services.stored.drop(run.id)
+        if run.claim is not None:
             self._recorder.snapshot_dropped(run)
 
     # ---- the program waits ---------------------------------------------------------------------------------
@@ -288,6 +315,7 @@ class Leg:
             return await self.fail(Explained("timeout", ""))
         run, services, recorder = self.run, self.services, self._recorder
         config = services.config
+        waited_for = run.in_flight.describe()  # all of it may settle while the guest is captured and stored
         if isinstance(guest, Parked):
             captured, delta = guest.captured, guest.delta
             run.in_flight.give_parked()  # the store counts it from now on
@@ -298,11 +326,13 @@ class Leg:
             return await self.fail(self._too_large(captured.bytes))
         output = run.active.take_output()
         recorder.freezing(run, reason, output, captured.bytes, captured.capture_us)
-        state, began = run.freeze(), time.perf_counter_ns()
+        state, calls, began = run.freeze(), run.in_flight.stored_calls(), time.perf_counter_ns()
+        told, meter = run.in_flight.describe() or waited_for, run.active.meter
+        answer = Waiting(run.id, reason, told, output, meter.telemetry()) if run.was_requested else None
         ttl_ms, build_id = config.snapshot_ttl_seconds * 1000, services.supervisor.build_id
         try:
             size, expires_ms = await services.stored.save(
-                build_id, run.id, run.scope, ttl_ms, state, delta, run.claim
+                build_id, run.id, run.scope, ttl_ms, state, delta, run.claim, calls, answer
             )
         except SnapshotError as error:
             run.unfreeze()
@@ -310,12 +340,12 @@ class Leg:
             run.active.put_back_output(output)
             return await self.fail(self._not_stored(error))
         telemetry = recorder.stored(run, size, (time.perf_counter_ns() - began) // 1000)
-        pending = run.in_flight.describe()
+        pending = run.in_flight.describe() or told
         if run.in_flight.has_approval:
             reason = "approval"  # a call may have asked for it while the guest was captured
         recorder.suspended(run, reason, size)
         run.stored(size, expires_ms)
-        await services.work.record_settled(run)
+        await services.work.records.settled(run)
         return Waiting(run.id, reason, pending, output, telemetry)
 
     def _not_stored(self, error: SnapshotError) -> Explained:
@@ -330,11 +360,9 @@ class Leg:
                 return Explained("internal_error", f"The run could not be stored: {error}")
 
     def _too_large(self, size: int) -> Explained:
-        text = (
-            f"Suspended here, the program would need {size} bytes; a snapshot may have "
-            f"{self.services.config.max_snapshot_bytes}. Hold less data across slow calls."
-        )
-        return Explained("snapshot_limit_exceeded", text)
+        most = self.services.config.max_snapshot_bytes
+        text = f"Suspended here, the program would need {size} bytes; a snapshot may have {most}."
+        return Explained("snapshot_limit_exceeded", text + " Hold less data across slow calls.")
 
     @property
     def _program(self) -> Program:
@@ -343,16 +371,25 @@ class Leg:
         active = self.run.active
         return Program(active.program, active.language)
 
+    def _hints(self, found: wire.Value) -> tuple[str, ...]:
+        from codemode.failures import hint_for_nothing, hint_for_unawaited
+
+        hints = [hint_for_unawaited(bytes(found.value), found.lossy)]
+        if found.last_line is not None and not self.run.active.output:
+            hints.append(hint_for_nothing(self.run.active.program, found.last_line, found.last_column))
+        return tuple(hint for hint in hints if hint)
+
     def _note(self, outcome: wire.Outcome) -> None:
         if not isinstance(outcome, wire.Refused | wire.RestoreRefused):
             self._recorder.computed(self.run, outcome.spent, self._restored_bytes)
 
 
-def _hints(found: wire.Value) -> tuple[str, ...]:
-    from codemode.failures import hint_for_unawaited
-
-    hint = hint_for_unawaited(bytes(found.value), found.lossy)
-    return (hint,) if hint else ()
+def too_many_calls(limit: int) -> Explained:
+    return Explained(
+        "too_many_pending_tool_calls",
+        f"The program made more than {limit:,} tool calls in all (maxToolCalls). None of the last batch was "
+        "started. Ask for more at once, or split the work over several programs.",
+    )
 
 
 def explain_worker(error: SupervisorError) -> Explained:

@@ -7,7 +7,7 @@ numbers in.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -43,6 +43,7 @@ CAPS: frozenset[ErrorCode] = frozenset(
     )
 )
 _PARKED = "parked"
+_MAX_UNAWAITED = 200
 _MAX_TEXTS = 200
 _MAX_EVENTS = 100  # a run that is suspended more often keeps the latest
 
@@ -80,6 +81,8 @@ class _Counters(Struct, omit_defaults=True):
     catalog: CatalogFacts | None = None
     texts: int = 0  # calls whose tool said more than a code
     last_id: int = 0
+    asked: int = 0  # calls that the program wanted, in line or started
+    unawaited: list[str] = []  # calls that were under way when the program returned
 
 
 class RunMeter:
@@ -106,7 +109,7 @@ class RunMeter:
         self._engine.tokens_saved += tokens_saved
 
     def begin_leg(self, kind: Literal["exec", "wait"]) -> None:
-        self._add("counts", kind)
+        _count(self._state.tally.counts, self._engine.counts, kind, 1)
 
     def park(self, capture_us: int) -> None:
         self._add("counts", _PARKED)
@@ -125,15 +128,16 @@ class RunMeter:
             self._state.tally.add("snapshots", "stored")
 
     def spend(self, step: Step, us: int) -> None:
-        self._add("spent_us", step, us)
+        _count(self._state.tally.spent_us, self._engine.spent_us, step, us)
 
     def transfer(self, flow: Flow, count: int) -> None:
-        self._add("bytes", flow, count)
+        _count(self._state.tally.bytes, self._engine.bytes, flow, count)
 
     def start_call(self, id: str, *, tool: str, name: str, method: CallMethod, bytes_in: int) -> None:
         self._state.ledger.add(CallRecord(id, tool, name, method, "pending", 0, bytes_in, 0))
-        self._add("counts", method)
-        self._add("bytes", "callsIn", bytes_in)
+        own, engine = self._state.tally, self._engine
+        _count(own.counts, engine.counts, method, 1)
+        _count(own.bytes, engine.bytes, "callsIn", bytes_in)
         if tool and method in ("call", "namespace"):  # describing a tool is not calling it
             self._add("tools", tool)
 
@@ -150,12 +154,23 @@ class RunMeter:
         self._state.last_id = id
         return True
 
+    def count_calls(self, more: int) -> int:
+        """Adds the calls of a batch, and returns how many there are now."""
+        self._state.asked += more
+        return self._state.asked
+
+    def note_unawaited(self, ids: Iterable[int]) -> None:
+        """The program has returned, and these calls go on."""
+        if not self._state.unawaited:
+            self._state.unawaited = [str(id) for id in ids][:_MAX_UNAWAITED]
+
     def finish_call(self, end: CallEnd) -> None:
         before = self._state.ledger.get(end.id)
         if before is None:
             return  # told twice, and left out meanwhile
         self._state.ledger.add(before.ended(self._short(end)))
-        self._add("bytes", "callsOut", end.bytes_out - before.bytes_out)  # told twice, it counts once
+        more = end.bytes_out - before.bytes_out  # told twice, it counts once
+        _count(self._state.tally.bytes, self._engine.bytes, "callsOut", more)
 
     def _short(self, end: CallEnd) -> CallEnd:
         """Of a run with very many failures the ledger keeps the texts of the first ones; the codes of all."""
@@ -176,7 +191,7 @@ class RunMeter:
 
     def see_snapshot(self, event: SnapshotEventKind, *, bytes: int = 0, us: int = 0) -> None:
         self._note_event(SnapshotEvent(event, bytes, us))
-        self._add("snapshots", event)
+        _count(self._state.tally.snapshots, self._engine.snapshots, event, 1)
         cost = self._state.snapshot or SnapshotCost(bytes, 0, 0)
         match event:
             case "taken":
@@ -192,7 +207,7 @@ class RunMeter:
         del self._state.events[:-_MAX_EVENTS]
 
     def end_leg(self, outcome: Literal["completed", "waiting"] | ErrorCode) -> None:
-        self._add("results", outcome)
+        _count(self._state.tally.results, self._engine.results, outcome, 1)
         if outcome in CAPS:
             self._add("cap_failures", outcome)
 
@@ -223,6 +238,7 @@ class RunMeter:
             calls=self.calls,
             more_calls={name: dict(found) for name, found in state.ledger.left_out.items()},
             failed_call=failed_call,
+            unawaited=tuple(state.unawaited),
             lossy=tuple(lossy),
             hints=tuple(hints),
             snapshot=state.snapshot,
@@ -240,6 +256,13 @@ class RunMeter:
     def _add(self, group: _Group, name: str, amount: int = 1) -> None:
         self._state.tally.add(group, name, amount)
         self._engine.add(group, name, amount)
+
+
+def _count(own: dict[str, int], engine: dict[str, int], name: str, amount: int) -> None:
+    """Adds to the run's sum and to the engine's. For names of ours, which are few: `Tally.add` bounds others,
+    and takes four times as long, several times for each call."""
+    own[name] = own.get(name, 0) + amount
+    engine[name] = engine.get(name, 0) + amount
 
 
 _decoder = msgspec.json.Decoder(_Counters)

@@ -13,7 +13,7 @@ from codemode_runtime import wire
 from msgspec import Struct
 
 from codemode.contract.explained import Explained
-from codemode.contract.results import Failed
+from codemode.contract.results import CodeModeResult, Failed
 from codemode.runs.run import Run
 from codemode.workers.worker import Worker
 
@@ -40,10 +40,10 @@ class Opening(Protocol):
         """The leg's result when there is no worker: nothing has begun."""
         ...
 
-    async def begin(self, leg: Leg, worker: Worker, queue_us: int) -> wire.Outcome | Failed:
+    async def begin(self, leg: Leg, worker: Worker, queue_us: int) -> wire.Outcome | CodeModeResult:
         """Has the worker compute until its guest is idle or has ended. Raises SupervisorError.
 
-        If it returns a Failed, that is the leg's result: the run could not go on, and the worker did nothing.
+        If it returns a result, that is the leg's: the run could not go on, and the worker did nothing.
         """
         ...
 

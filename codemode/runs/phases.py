@@ -1,8 +1,8 @@
 """The phases of a run, which phase may follow which, and what a run holds in each. Data; run.py changes it.
 
 Running     a leg works on it: its program, ledger and output are in memory (`Active`)
-Suspended   it is in its snapshot; this process holds only the calls that go on for it
-Adoptable   another engine left it in the store: this process holds nothing of it, or has just opened it
+Suspended   it is in its snapshot, and this process knows what that holds; calls may go on here for it
+Adoptable   it is in the store, and other engines may have gone on with it; calls may still go on here for it
 Ended       the run is over; `how` says in which way, and no phase follows
 """
 
@@ -13,7 +13,6 @@ import enum
 import re
 import secrets
 
-from codemode_runtime.shapes import Settlement
 from msgspec import Struct
 
 from codemode.catalog import Catalog
@@ -39,14 +38,12 @@ class Running(Struct):
 
 
 class Suspended(Struct):
-    """`is_stored` is False while its snapshot is being written. `unrecorded` is a tuple because it is mostly
-    empty and there may be thousands of suspended runs."""
+    """`is_stored` is False while its snapshot is being written."""
 
     is_stored: bool = False
     stored_bytes: int = 0
     idle_waits: int = 0  # waits in which nothing settled
     settled_calls: int = 0
-    unrecorded: tuple[Settlement, ...] = ()  # settled since, and not yet in a durable store
 
 
 class Adoptable(Struct):

@@ -37,6 +37,8 @@ async def ask_rules(
     verdict = await hooks.before(event, _agreeing if len(outer.names) > 1 else None)
     if verdict.blocked is not None:
         raise InputRefused("aborted", f"A rule of the host blocked this program: {verdict.blocked}")
+    if verdict.answer is not None:
+        raise InputRefused("aborted", "A rule of the host answered in place of this program; it was not run.")
     if verdict.approval is not None:
         raise InputRefused(
             "aborted", f"A rule of the host wants an approval for {outer.tool}, which nobody can give."

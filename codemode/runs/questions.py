@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from codemode.executor import ApprovalRequest, Approve, Decision
 from codemode.executor.approvals import ask as ask_handler
-from codemode.runs.in_flight import Work
 from codemode.runs.run import Run
+from codemode.runs.work import QUESTION, Work
 from codemode.tools import CallContext
-
-_PREFIX = "ask_"
 
 
 class Questions:
@@ -29,16 +27,18 @@ class Questions:
         find_run: Callable[[str], Run | None],
         tell_asked: Callable[[Run, Work, ApprovalRequest], None],
         approve: Approve | None,
+        record: Callable[[Run, Work, ApprovalRequest], Awaitable[bool]],
     ) -> None:
         self._find_run = find_run
         self._tell_asked = tell_asked
         self._approve = approve
+        self._record = record
         self._open: dict[str, asyncio.Future[Decision]] = {}
 
     async def ask(self, context: CallContext, tool: str, summary: str, details: dict[str, Any]) -> Decision:
         """Returns the decision. The call's own time-out bounds the wait."""
         request = ApprovalRequest(
-            id=_PREFIX + secrets.token_hex(16),
+            id=QUESTION + secrets.token_hex(16),
             summary=summary,
             tool_id=context.tool_id,
             tool=tool,
@@ -58,6 +58,9 @@ class Questions:
         work = run.in_flight.pending.get(int(context.call_id)) if run is not None and known else None
         if run is None or work is None or work.approval is not None:
             return Decision(False, "nobody can be asked")
+        if not await self._record(run, work, request):
+            return Decision(False, "nobody can be asked")
+        work = run.in_flight.pending.get(work.id, work)
         work.ask(request)
         self._tell_asked(run, work, request)
         run.in_flight.wake()
@@ -69,14 +72,10 @@ class Questions:
             if work.is_asking(request.id):
                 work.take_approval()
 
-    def answer(self, approval: ApprovalRequest, decision: Decision) -> bool:
+    def answer(self, approval_id: str, decision: Decision) -> bool:
         """False if no call here waits for it: an engine that is gone asked."""
-        waiting = self._open.get(approval.id)
+        waiting = self._open.get(approval_id)
         if waiting is None or waiting.done():
             return False
         waiting.set_result(decision)
         return True
-
-
-def is_question(approval: ApprovalRequest) -> bool:
-    return approval.id.startswith(_PREFIX)

@@ -22,16 +22,32 @@ from codemode_runtime.shapes import Settlement
 from codemode import clock
 from codemode.contract import events
 from codemode.contract.error_codes import ErrorCode
-from codemode.contract.results import CodeModeResult, JsonOutput, Output, TextOutput, WaitReason
-from codemode.contract.telemetry import CallEnd, CallMethod, CallStatus, LossyValue, Telemetry, utf8_bytes
+from codemode.contract.results import (
+    CodeModeResult,
+    JsonOutput,
+    Output,
+    TextOutput,
+    WaitReason,
+    output_bytes,
+)
+from codemode.contract.telemetry import (
+    ANSWERED_BY,
+    CallEnd,
+    CallMethod,
+    CallStatus,
+    LossyValue,
+    Telemetry,
+    utf8_bytes,
+)
 from codemode.executor import ApprovalRequest, Audit, AuditEvent, CallUpdate
 from codemode.executor.audit import tell_audit
+from codemode.runs.contents import shown_content, without_data
 from codemode.runs.event_hub import EventHub
-from codemode.runs.in_flight import Work
 from codemode.runs.meter import CAPS, RunMeter, Tally
 from codemode.runs.rejections import read_rejection
 from codemode.runs.run import Run
 from codemode.runs.trajectory_archive import TrajectoryArchive
+from codemode.runs.work import Work
 from codemode.trajectory.debug_log import note
 from codemode.trajectory.trace import why_of
 
@@ -44,8 +60,16 @@ _METHODS: dict[str, CallMethod] = {"search": "search", "describe": "describe", "
 class Recorder:
     """Records what happens in runs; one per engine. All parts that work on runs call it."""
 
-    def __init__(self, tally: Tally, hub: EventHub, archive: TrajectoryArchive, audit: Audit | None) -> None:
+    def __init__(
+        self,
+        tally: Tally,
+        hub: EventHub,
+        archive: TrajectoryArchive,
+        audit: Audit | None,
+        max_content_bytes: int,
+    ) -> None:
         self.tally = tally
+        self._max_content_bytes = max_content_bytes
         self.hub = hub
         self.archive = archive
         self._audit = audit
@@ -64,8 +88,9 @@ class Recorder:
         run.set_trace(self.archive.new_trace(run.id))
         run.trace.start(active.program, active.language, at_ms)
         run.trace.begin_leg(tool_call, at_ms)
-        size, tools = utf8_bytes(active.program), len(environment.catalog)
-        _debug(_run_log, "run_started", run.id, language=active.language, bytes=size, tools=tools)
+        if _run_log.isEnabledFor(logging.DEBUG):
+            size, tools = utf8_bytes(active.program), len(environment.catalog)
+            note(_run_log, "run_started", run.id, language=active.language, bytes=size, tools=tools)
         self._publish_started(run, tool_call, at_ms)
 
     def search_program_started(self, run: Run, control: str, tool_call: str) -> None:
@@ -124,7 +149,7 @@ class Recorder:
             run.trace.restore(spent.restore_us)
             _debug(_snapshot_log, "restored", run.id, us=spent.restore_us)
 
-    def output_added(self, run: Run, message: wire.Text | wire.Json) -> None:
+    def output_added(self, run: Run, message: wire.GuestOutput) -> None:
         item: Output
         match message:
             case wire.Text(text, level, clipped):
@@ -133,9 +158,13 @@ class Recorder:
             case wire.Json(value):
                 item = JsonOutput(value)
                 run.active.meter.transfer("output", len(value))
+            case wire.ContentShown(as_, name):
+                item = shown_content(run.contents, as_, name, self._max_content_bytes)
+                run.active.meter.transfer("output", output_bytes(item))
         run.active.output.append(item)
         if self.hub.listeners:
-            self.hub.publish(events.OutputAdded(run_id=run.id, at_ms=clock.wall_ms(), item=item))
+            told = without_data(item, message.id) if isinstance(message, wire.ContentShown) else item
+            self.hub.publish(events.OutputAdded(run_id=run.id, at_ms=clock.wall_ms(), item=told))
 
     def leg_completed(
         self, run: Run, value_bytes: int, lossy: Sequence[LossyValue], hints: Sequence[str]
@@ -158,15 +187,17 @@ class Recorder:
     def leg_ended(self, run: Run, result: CodeModeResult) -> CodeModeResult:
         """exec or wait returns this result; for the trajectory and the debug log."""
         self.archive.end_leg(run, result)
-        calls, why = len(result.telemetry.calls), why_of(result)
-        _debug(_run_log, "leg_ended", run.id, status=result.status, why=why, calls=calls)
+        if _run_log.isEnabledFor(logging.DEBUG):
+            calls, why = len(result.telemetry.calls), why_of(result)
+            note(_run_log, "leg_ended", run.id, status=result.status, why=why, calls=calls)
         return result
 
     def run_ended(self, run: Run, code: ErrorCode | None) -> None:
         """Call when a run ends; only the first call counts. `code` is None for a run that completed."""
         if not run.tell_end_once():
             return
-        _debug(_run_log, "run_ended", run.id, status=run.state.value)
+        if _run_log.isEnabledFor(logging.DEBUG):
+            note(_run_log, "run_ended", run.id, status=run.state.value)
         if self.hub.listeners:
             status = "completed" if code is None else "failed"
             self.hub.publish(
@@ -232,20 +263,18 @@ class Recorder:
 
     # ---- calls ---------------------------------------------------------------------------------------------
 
-    def call_started(self, run: Run, work: Work) -> None:
+    def call_started(self, run: Run, work: Work, arguments: list[Any] | None) -> None:
+        """`arguments` are those of the work, decoded; None if they are too large for that."""
         method = _METHODS.get(work.method, "call")
         run.active.meter.start_call(
             str(work.id), tool=work.tool, name=work.name, method=method, bytes_in=len(work.args)
         )
-        at_ms = clock.wall_ms()
-        shape = run.trace.begin_call(work.id, work.tool, work.args, at_ms)
-        _debug(_call_log, "call_started", run.id, call=work.id, tool=work.tool, input=shape)
-        self._publish_call_started(run, work, method, at_ms)
-
-    def _publish_call_started(self, run: Run, work: Work, method: CallMethod, at_ms: int) -> None:
+        shape = run.trace.begin_call(work.id, work.tool, work.args, arguments, work.since_ms)
+        if _call_log.isEnabledFor(logging.DEBUG):
+            note(_call_log, "call_started", run.id, call=work.id, tool=work.tool, input=shape)
         if self.hub.listeners:
             call = {"call_id": str(work.id), "tool": work.tool, "name": work.name}
-            self.hub.publish(events.CallStarted(run_id=run.id, at_ms=at_ms, method=method, **call))
+            self.hub.publish(events.CallStarted(run_id=run.id, at_ms=work.since_ms, method=method, **call))
 
     def call_finished(
         self,
@@ -259,11 +288,11 @@ class Recorder:
         data, size = settlement.json, len(settlement.json)
         error, said = read_rejection(data) if settlement.rejected else (None, None)
         end = CallEnd(str(work.id), status, clock.elapsed_ms(work.since_ms), size, error, meta or said)
-        run.trace.finish_call(work.id, work.tool, data, error)
-        _debug(
-            _call_log, "call_ended", run.id,
-            call=work.id, tool=work.tool, status=status, code=error.code if error else "", bytes=size,
-        )  # fmt: skip
+        run.trace.finish_call(work.id, work.tool, data, error, str((meta or {}).get(ANSWERED_BY, "")))
+        if _call_log.isEnabledFor(logging.DEBUG):
+            code = error.code if error else ""
+            told = {"call": work.id, "tool": work.tool, "status": status, "code": code, "bytes": size}
+            note(_call_log, "call_ended", run.id, **told)
         self._call_ended(run, work, end)
 
     def call_aborted(self, run: Run, work: Work) -> None:
@@ -302,6 +331,7 @@ class Recorder:
         return self._audit is not None
 
     def approval_asked(self, run: Run, work: Work, approval: ApprovalRequest) -> None:
+        run.in_flight.note_asked(approval.id)
         run.trace.ask(work.id, approval.id, clock.wall_ms())
         _debug(_call_log, "approval_asked", run.id, call=work.id, approval=approval.id)
 

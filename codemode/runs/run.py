@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +18,7 @@ from codemode_snapshots import Claim, RunScope
 from codemode.config import Language
 from codemode.contract.telemetry import CallEnd
 from codemode.runs.caller_task import CallerTask
+from codemode.runs.contents import Contents
 from codemode.runs.environment import Environment
 from codemode.runs.frozen import Memory, encode_memory
 from codemode.runs.in_flight import InFlight
@@ -49,9 +48,9 @@ class Run:
     """One run. `started` or `adopted` makes it."""
 
     __slots__ = (
-        "_active", "_adoption", "_claim", "_context", "_expires_ms", "_is_listening", "_is_told", "_late",
-        "_phase", "_seq", "_stop_keeps", "_stop_reason", "began", "caller_task", "environment", "id",
-        "in_flight", "origin", "scope", "trace",
+        "_active", "_claim", "_context", "_expires_ms", "_is_listening", "_is_requested", "_is_told",
+        "_late", "_number", "_opening", "_phase", "_stop_keeps", "_stop_reason", "began", "caller_task",
+        "contents", "environment", "id", "in_flight", "origin", "scope", "trace",
     )  # fmt: skip
 
     def __init__(
@@ -69,23 +68,26 @@ class Run:
         self.origin = origin
         self.trace = trace
         self.in_flight = InFlight()
+        self.contents = Contents()
         self.began = time.perf_counter()
         self.caller_task: CallerTask | None = None  # the task that leads its leg now
         self._phase: Phase = phase
         self._active: Active | None = None
-        self._adoption: asyncio.Lock | None = None
         self._late: tuple[CallEnd, ...] = ()  # calls that finished while it was suspended
         self._claim: Claim | None = None
         self._expires_ms = 0
-        self._seq = 0
+        self._number = -1
+        self._opening: asyncio.Lock | None = None
         self._stop_reason: str | None = None
-        self._stop_keeps = self._is_listening = self._is_told = False
+        self._stop_keeps = self._is_listening = self._is_told = self._is_requested = False
         self._context: CallContext | None = None
 
     @classmethod
-    def started(cls, scope: RunScope, environment: Environment, origin: Origin, tally: Tally) -> Run:
+    def started(
+        cls, scope: RunScope, environment: Environment, origin: Origin, tally: Tally, run_id: str = ""
+    ) -> Run:
         """A new run under a new id. `set_program` gives it its program, once hooks have seen that."""
-        run_id = new_run_id()
+        run_id = run_id or new_run_id()
         run = cls(run_id, scope, environment, origin, Running(), Trace(run_id, _SHAPES))
         run._active = Active("", "javascript", RunMeter(tally))
         return run
@@ -103,7 +105,6 @@ class Run:
         """A run in the store. `take_over` reads for whom it runs; only then are its tools decided."""
         run = cls(run_id, scope, environment, Origin(tools=tools), Adoptable(), trace)
         run._expires_ms = expires_ms
-        run._adoption = asyncio.Lock()
         return run
 
     def __repr__(self) -> str:
@@ -135,18 +136,12 @@ class Run:
 
     @property
     def is_adoptable(self) -> bool:
-        """Another engine left it, and it may be opened here already."""
+        """It is in the store for anybody, and it may be opened here already."""
         return isinstance(self._phase, Adoptable)
 
     @property
-    def is_unopened(self) -> bool:
-        """Another engine left it, and it is not opened here."""
+    def is_unopened(self) -> bool:  # and what its snapshot holds is not known here
         return isinstance(self._phase, Adoptable) and self._active is None
-
-    @property
-    def adoption(self) -> asyncio.Lock | None:
-        """The lock for taking it over, so that one caller does; None for a run of this engine's own."""
-        return self._adoption
 
     @property
     def active(self) -> Active:
@@ -167,6 +162,18 @@ class Run:
     def claim(self) -> Claim | None:
         """The right to write its snapshot, while this process holds it."""
         return self._claim
+
+    @property
+    def number(self) -> int:
+        """That of the claim under which its snapshot was made, as far as is known here; -1 before the first.
+        If the next claim has not the next number, another engine went on with the run."""
+        return self._number
+
+    @property
+    def opening(self) -> asyncio.Lock:
+        """So that one caller at a time reads or claims it out of the store."""
+        self._opening = self._opening or asyncio.Lock()
+        return self._opening
 
     @property
     def expires_ms(self) -> int:
@@ -202,6 +209,9 @@ class Run:
             (context.session_key, context.sender, context.channel, context.sandbox),
             origin.allow,
             active.name_tools(self.environment.catalog),
+            tuple(flight.asked),
+            self.contents.freeze(),
+            self.contents.shown,
         )
         self._enter(Suspended())
         return encode_memory(memory)
@@ -211,24 +221,39 @@ class Run:
         phase = self._phase
         assert isinstance(phase, Suspended), "only a suspended run is stored"
         phase.is_stored, phase.stored_bytes, self._expires_ms = True, size, expires_ms
+        self._number = 0 if self._claim is None else self._claim.number
         self.trace.pack(self.active.meter.calls)
         self._active = self._claim = self._context = None
 
     def unfreeze(self) -> None:
         """The snapshot could not be written: calls that finished meanwhile belong to this leg after all."""
         self._enter(Running())
+        self.in_flight.take_unrecorded()
         self._catch_up(self.active.meter)
 
     def take_over(self, memory: Memory, tally: Tally) -> None:
-        """Opens a run that another engine left. It stays Adoptable until it resumes or is frozen again."""
-        assert isinstance(self._phase, Adoptable), "only what another engine left is taken over"
+        """Opens a run out of the store. It stays Adoptable until it resumes or rests."""
+        assert isinstance(self._phase, Adoptable), "only what is in the store for anybody is taken over"
         key, sender, channel, sandbox = memory.caller
         context = CallContext(session_key=key, sender=sender, channel=channel, sandbox=sandbox)
         self.origin = msgspec.structs.replace(
             self.origin, provider=memory.provider, model=memory.model, allow=memory.allow, context=context
         )
+        pending = {str(work.id) for work in memory.pending}  # what is not is in its ledger already
+        self._late = tuple(end for end in self._late if end.id in pending)
         self._open(memory, RunMeter.resume(tally, memory.meter))
-        self.in_flight.load(memory.pending, memory.settlements())
+        self.in_flight.load(memory.pending, memory.settlements(), memory.asked)
+        self.contents.load(memory.contents, memory.shown_content)
+
+    def rest(self, number: int, expires_ms: int) -> None:
+        """Suspends a run that was taken over, unchanged: its snapshot is that of claim `number`."""
+        self._enter(Suspended(is_stored=True))
+        self.trace.pack(self.active.meter.calls)
+        self._number, self._expires_ms = number, expires_ms
+        self._active = self._claim = self._context = None
+
+    def renumber(self, number: int) -> None:  # it was claimed and released here, and is as it was
+        self._number = number
 
     def resume(self, memory: Memory | None, tally: Tally) -> None:
         """Makes it Running. `memory` is what its snapshot holds; None if it was taken over before."""
@@ -263,7 +288,7 @@ class Run:
         if self._active is not None:
             self.trace.pack(self._active.meter.calls)
         self._active = self._claim = None
-        self._adoption = self._adoption or asyncio.Lock()
+        self._number = -1
 
     def end(self, how: RunState) -> None:
         self._enter(Ended(how))
@@ -282,17 +307,16 @@ class Run:
     def hold(self, claim: Claim) -> None:
         self._claim = claim
 
+    def reserve(self, claim: Claim) -> None:  # for a request that may be sent again
+        self._claim, self._is_requested = claim, True
+
+    @property
+    def was_requested(self) -> bool:
+        return self._is_requested
+
     def take_claim(self) -> Claim | None:
         claim, self._claim = self._claim, None
         return claim
-
-    def next_seq(self) -> int:
-        """The sequence number of the next settlement that the store records for it."""
-        self._seq += 1
-        return self._seq
-
-    def continue_seq(self, last: int) -> None:
-        self._seq = last
 
     def note_finished(self, end: CallEnd) -> None:
         """Tells the ledger of a call's end; while the run is suspended, keeps that until it goes on."""
@@ -314,22 +338,14 @@ class Run:
 
     def settle(self, settlement: Settlement) -> None:
         """Queues the settlement for the next delivery and wakes a leg that waits for one."""
-        work = self.in_flight.settle(settlement)
-        phase = self._phase
+        flight, phase = self.in_flight, self._phase
+        work = flight.settle(settlement)
+        if isinstance(phase, Running | Ended):
+            return
         if work is not None and work.is_call and isinstance(phase, Suspended):
-            phase.unrecorded += (settlement,)
             phase.settled_calls += 1
-
-    def take_unrecorded(self) -> tuple[Settlement, ...]:
-        phase = self._phase
-        if not isinstance(phase, Suspended):
-            return ()
-        news, phase.unrecorded = phase.unrecorded, ()
-        return news
-
-    @property
-    def has_unrecorded(self) -> bool:
-        return isinstance(self._phase, Suspended) and bool(self._phase.unrecorded)
+        if settlement.id in flight.takes:
+            flight.unrecorded.append(settlement)
 
     def call_context(self) -> CallContext:
         """What the host said about the caller, with this run's ids; made once for a leg."""
@@ -339,6 +355,7 @@ class Run:
                 agent_id=self.scope.agent,
                 session_id=self.scope.session,
                 run_id=self.id,
+                contents=self.contents,
             )
         return self._context
 
@@ -348,24 +365,18 @@ class Run:
         """Notes that `leg` will be led next, and not by the whole of the caller's task."""
         self.caller_task = CallerTask(leg)
 
-    @contextmanager
-    def led(self) -> Generator[CallerTask]:
-        """The task that leads a leg does so inside this, so that other tasks can stop it."""
+    def begin_lead(self) -> CallerTask:
+        """The task that leads a leg calls this first, so that others can stop it, and `end_lead` last."""
         task = self.caller_task = self.caller_task or CallerTask.running()
-        try:
-            yield task
-        finally:
-            self.caller_task = None
-            task.end()
+        return task
 
-    @contextmanager
-    def listening(self) -> Generator[None]:
-        """For a wait that has not touched the snapshot: it can be left, and nothing is lost."""
-        self._is_listening = True
-        try:
-            yield
-        finally:
-            self._is_listening = False
+    def end_lead(self, task: CallerTask) -> None:
+        self.caller_task = None
+        task.end()
+
+    def listen(self, is_listening: bool) -> None:
+        """While True it waits and has not touched the snapshot: it can be left, and nothing is lost."""
+        self._is_listening = is_listening
 
     @property
     def is_listening(self) -> bool:
@@ -384,7 +395,6 @@ class Run:
         """The engine is being closed, and the run stays in the store."""
         return self._stop_keeps
 
-    def tell_end_once(self) -> bool:
-        """True for the first call only: the end of a run is told once, in whatever way it ends."""
+    def tell_end_once(self) -> bool:  # True for the first call only, in whatever way the run ends
         is_first, self._is_told = not self._is_told, True
         return is_first

@@ -7,7 +7,10 @@ be made again.
 
 from __future__ import annotations
 
+from typing import Any
+
 import codemode_snapshots
+import msgspec
 
 from codemode.contract.inputs import InputRefused, read_caller, read_wait
 from codemode.contract.report import RunInfo
@@ -38,6 +41,7 @@ class RunControl:
         run_id: str,
         approval_id: str,
         *,
+        value: Any = None,
         session: str = _SESSION,
         agent: str = _AGENT,
         agent_run: str = _AGENT_RUN,
@@ -45,10 +49,12 @@ class RunControl:
     ) -> bool:
         """Lets the call go on; its result comes with `wait`. False if nothing asks for this approval.
 
-        Raises StoreUnavailable; the call is then undecided, as it was.
+        `value` is JSON, the answer for a tool that asked. Raises StoreUnavailable; the call is then
+        undecided, as it was.
         """
         who = scope_of(scope, agent, session, agent_run)
-        return await self._decide(run_id, approval_id, Decision(True), who)
+        known = msgspec.json.decode(msgspec.json.encode(value))  # raises TypeError, before anything is done
+        return await self._decide(run_id, approval_id, Decision(True, value=known), who)
 
     async def deny(
         self,

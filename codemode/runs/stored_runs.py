@@ -1,98 +1,73 @@
-"""Keeps suspended runs: seals, stores, claims and expires them. The engine's only way to a store.
+"""Keeps suspended runs: seals, stores, claims and ends them. The engine's only way to a store.
 
-A suspended run is its delta and its own state, sealed together under the run's scope and the engine build.
-SQLite and stores of a host's own are called in one thread, so that the event loop never waits for a disk or a
-network; the in-memory store is called directly.
+A suspended run is its delta and its own state, sealed together under the run's scope and the engine build. It
+belongs to nobody: whichever engine claims it goes on with it. SQLite and stores of a host's own are called in
+one thread, so that the event loop never waits for a disk or a network; the engine's own store in memory is
+called directly, and nobody else can change what is in it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-import codemode_snapshots as envelopes
 from codemode_runtime.frames import Data
 from codemode_snapshots import (
     Claim,
     Claimed,
+    DecidedElsewhere,
+    DecidedHere,
+    Ending,
     EnvelopeRefused,
+    ExecRequest,
+    Feed,
+    Hold,
+    How,
     Label,
+    Listed,
     MemoryStore,
     NotClaimed,
-    Owner,
-    Recorded,
-    RunMeta,
+    Pending,
     RunScope,
+    RunStore,
     Snapshot,
-    SnapshotStore,
     StoreFull,
     StoreLimits,
     StoreUnavailable,
-    Tombstone,
-    is_alive,
-    load_or_create_key,
+    Totals,
+    View,
     new_key,
-    new_owner,
-    seal,
-    seal_settlement,
-    unseal,
-    unseal_settlement,
 )
-from codemode_snapshots.store import Ending
 
 from codemode import clock
-from codemode.config import CodeModeConfig, EngineSettings
-from codemode.config.store_argument import StoreArgument, is_durable, read_store
+from codemode.config.store_argument import StoreArgument, read_store
+from codemode.contract.results import CodeModeResult
 from codemode.contract.scope import UNSAID
-from codemode.runs.foreign_store import guarded
+from codemode.gate.shares import SessionShares
+from codemode.runs.claimed_run import ClaimedRun
 from codemode.runs.frozen import Memory, pack_state, read_memory
-from codemode.tools.threads import call_in_thread
+from codemode.runs.node import Node
+from codemode.runs.seals import Seals, off_loop
+from codemode.runs.store_places import StorePlace, is_kept_elsewhere, open_place, threads_for
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 _log = logging.getLogger("codemode.engine")
 T = TypeVar("T")
-_LARGE_BYTES = 4 << 20  # a few milliseconds to hash
-_open_here: set[str] = set()  # engine ids of this process; it may live on after its engine closed
 # These reasons lie with this engine: one with another key, build or limit can resume the run.
 _STAYS = ("wrong_key", "wrong_build", "wrong_version", "too_large")
 
 
-class ClaimedRun:
-    """A claimed run: what it needs to go on. Until `save`, `release` or `end` no other engine can have it."""
-
-    __slots__ = ("claim", "delta", "expires_at_ms", "settlements", "state")
-
-    def __init__(
-        self,
-        claim: Claim,
-        state: bytes,
-        delta: Data,
-        settlements: Sequence[Recorded],
-        expires_at_ms: int,
-    ) -> None:
-        self.claim = claim
-        self.expires_at_ms = expires_at_ms
-        self.state = state
-        self.delta = delta
-        self.settlements = settlements
-
-
-def store_limits(config: CodeModeConfig, settings: EngineSettings) -> StoreLimits:
-    return StoreLimits(
-        max_snapshot_bytes=config.max_snapshot_bytes,
-        max_snapshots=settings.max_suspended_runs,
-        max_total_bytes=settings.max_store_bytes,
-    )
+Told = Callable[..., None]
+_nothing: Told = lambda *_: None  # noqa: E731 - nobody listens
 
 
 class StoredRuns:
-    """One engine's suspended runs: in memory, in a file that outlives it, or in a store of the host's own.
+    """The suspended runs of all engines on one store, as one engine sees them.
 
     A store of the host's own has its own limits, and the engine does not close it.
     """
@@ -101,64 +76,104 @@ class StoredRuns:
         self,
         store: StoreArgument,
         limits: StoreLimits,
-        key: bytes | None = None,
-        per_session: int | None = None,
+        keys: Sequence[bytes] = (),
+        share_percent: int = 100,
+        keep_ms: int = 900_000,
     ) -> None:
+        """A session other than that of hosts who name none may have `share_percent` of the limits."""
         self._place = read_store(store)
         self._limits = limits
-        self._key = key or b""
-        self._per_session = limits.max_snapshots if per_session is None else per_session
-        self._kept: dict[str, str] = {}  # runs that this engine suspended, and their sessions
-        self._store: SnapshotStore | None = None
+        self.seals = Seals(keys, limits.max_snapshot_bytes)
+        self._keep_ms = keep_ms
+        bounds = limits.max_snapshots, limits.max_total_bytes
+        self._shares = SessionShares(*bounds, share_percent, UNSAID.session)
+        self._store: RunStore | None = None
         self._thread: ThreadPoolExecutor | None = None
-        self.owner: Owner = new_owner()
+        self._node: Node | None = None
+        self._feed: Feed | None = None
 
     @property
     def is_durable(self) -> bool:
-        if self._place is None:
-            return False
-        return isinstance(self._place, Path) or is_durable(self._place)
+        return self._place is not None and is_kept_elsewhere(self._place)
 
-    async def open(self) -> list[Tombstone]:
-        """Opens the store; answers the runs that a dead engine had been resuming. Raises StoreUnavailable."""
+    @property
+    def is_open(self) -> bool:
+        return self._store is not None
+
+    @property
+    def is_private(self) -> bool:
+        """Nobody but this engine uses the store, so nothing changes in it by itself."""
+        return self._place is None
+
+    @property
+    def node(self) -> str:
+        """The name under which this engine holds claims and calls now."""
+        return "" if self._node is None else self._node.name
+
+    @property
+    def may_dispatch(self) -> bool:
+        return self._node is None or self._node.may_dispatch()
+
+    # ---- opening and closing -------------------------------------------------------------------------------
+
+    async def open(self, fenced: Told = _nothing, changed: Told = _nothing) -> list[Ending]:
+        """Opens the store and joins it; answers the runs that dead engines left half done. Raises
+        StoreUnavailable. `fenced` and `changed` are called in the event loop."""
+        loop = asyncio.get_running_loop()
         if self._place is None:
-            self._key = self._key or new_key()
-            self._store = MemoryStore(self._limits)
+            self.seals.provide(new_key)
+            self._store = MemoryStore(self._limits, clock.wall_ms)
+            self._join(self._store, lambda: None)
             return []
         from concurrent.futures import ThreadPoolExecutor  # the store in memory needs no thread
 
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="codemode-store")
+        def in_loop(told: Told, *given: object) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(told, *given)
+
+        self._thread = ThreadPoolExecutor(threads_for(self._place), thread_name_prefix="codemode-store")
         try:
-            await self._in_thread(self._open_place, self._place)
-            _open_here.add(self.owner.engine_id)
-            return await self.recover()
+            await self._in_thread(self._open_place, self._place, partial(in_loop, fenced))
+            self._feed = await self._call(lambda store: store.feed(self.node, partial(in_loop, changed)))
+            return await self._call(lambda store: store.expire())
         except BaseException:
             await self.close()
             raise
 
-    def _open_place(self, place: Path | SnapshotStore) -> None:
+    def _open_place(self, place: StorePlace, fenced: Callable[[], None]) -> None:
         """In the thread: done also for a caller who is cancelled, and then `_close_store` finds it."""
-        if not isinstance(place, Path):
-            self._key = self._key or new_key()
-            self._store = guarded(place)
-            return
-        # sqlite3 is only loaded by engines that keep runs in a file
-        from codemode_snapshots.sqlite import SqliteStore
+        self._store = open_place(place, self._limits, self.seals)
+        self._join(self._store, fenced)
 
-        self._key = self._key or load_or_create_key(place.with_name(place.name + ".key"))
-        self._store = SqliteStore(place, self._limits)
+    def _join(self, store: RunStore, fenced: Callable[[], None]) -> None:
+        self._node = Node(store, self.seals.key_ids, lambda: Totals(*self._shares.total))
+        self._node.join(fenced)
+
+    async def join_anew(self) -> None:
+        """After the lease was lost: under another name, and with nothing of what was held."""
+        node = self._node
+        if node is not None:
+            await self._call(lambda _: node.join_anew())
 
     def _close_store(self) -> None:
         store, self._store = self._store, None
+        if self._feed is not None:
+            self._feed.close()
         if store is None:
             return
         if not self.is_durable and self._place is not None:  # the host's memory: no engine can resume them
-            for run_id in store.ids_of(self.owner):
-                store.delete(run_id, now_ms=clock.wall_ms())
+            for listed in store.list_runs():
+                if self._shares.has(listed.label.run_id):
+                    store.finish(listed.label.run_id, "aborted", caller=listed.label.scope, keep_ms=0)
+        try:
+            if self._node is not None:
+                self._node.leave()
+        except StoreUnavailable as error:
+            _log.warning("the store did not hear that this engine leaves: %s", error)
         store.close()
 
     async def close(self) -> None:
-        _open_here.discard(self.owner.engine_id)
+        """What this engine holds can be taken over by others at once; it has to have stopped it before."""
         if self._thread is None:
             self._close_store()
             return
@@ -168,11 +183,21 @@ class StoredRuns:
             thread, self._thread = self._thread, None
             thread.shutdown(wait=True)
 
-    async def give_up(self) -> None:
-        """Gives up this engine's suspended runs: any other engine may resume them, even while this process
-        lives on."""
-        if self.is_durable and self._store is not None:
-            await self._call(lambda store: store.disown(self.owner))
+    # ---- hints ---------------------------------------------------------------------------------------------
+
+    def watch(self, run_id: str, *, soon: bool) -> None:
+        """Asks to be told when another engine changes the run; `soon` while a caller waits for it."""
+        if self._feed is not None:
+            self._feed.watch(run_id, soon=soon)
+
+    def unwatch(self, run_id: str) -> None:
+        if self._feed is not None:
+            self._feed.forget(run_id)
+
+    # ---- runs ----------------------------------------------------------------------------------------------
+
+    async def reserve(self, request: ExecRequest, run_id: str) -> Claim | View | Ending:
+        return await self._call(lambda store: store.reserve(request, run_id, self.node, self._keep_ms))
 
     async def save(
         self,
@@ -183,161 +208,178 @@ class StoredRuns:
         state: bytes,
         delta: Data,
         claim: Claim | None,
+        calls: Sequence[Pending] = (),
+        answer: CodeModeResult | None = None,
     ) -> tuple[int, int]:
         """Returns the stored size and when it expires. Raises StoreFull, NotHeld, StoreUnavailable."""
         now = clock.wall_ms()
         label = Label(build_id, run_id, scope, now, now + ttl_ms)
-        sealing = partial(seal, self._key, label, state=await pack_state(state), delta=delta)
-        envelope = await _off_loop(len(delta), "seal", sealing)
-        self._check_share(run_id, scope.session)
-        await self._call(lambda store: store.save(Snapshot(label, envelope), self.owner, claim=claim))
-        self._kept[run_id] = scope.session
-        return len(envelope), label.expires_at_ms
+        sealed = await self.seals.seal_state(label, await pack_state(state), delta)
+        kept = None if answer is None else self.seals.seal_result("answer", run_id, scope, answer)
+        snapshot = Snapshot(label, sealed, delta, kept)
+        self._check_share(run_id, scope.session, snapshot.size_bytes)
+        await self._call(lambda store: store.save(snapshot, calls, self.node, claim=claim))
+        self._shares.put(run_id, scope.session, snapshot.size_bytes)
+        return snapshot.size_bytes, label.expires_at_ms
 
-    def _check_share(self, run_id: str, session: str) -> None:
-        """Raises StoreFull if the session has its share of suspended runs, as far as this engine knows."""
-        most = self._limits.max_snapshots
-        if session == UNSAID.session or run_id in self._kept or most <= self._per_session:
-            return
-        held = sum(1 for other in self._kept.values() if other == session)
-        if held >= self._per_session:
-            raise StoreFull("snapshots", self._per_session, held + 1)
+    def _check_share(self, run_id: str, session: str, size: int) -> None:
+        """Raises StoreFull if the session would have more than its share, as far as this engine knows."""
+        found = self._shares.excess(run_id, session, size)
+        if found is not None:
+            raise StoreFull(found.limit, found.allowed, found.wanted)
 
-    async def find(self, run_id: str) -> RunMeta | Tombstone | None:
+    async def look(self, run_id: str, caller: RunScope) -> View | Ending | None:
         """None if the store is closed, as `runs` then returns nothing: the caller came too late."""
-        if self._store is None:
+        return await self._call(lambda store: store.look(run_id, caller)) if self._store else None
+
+    async def read(self, view: View | Ending | None) -> Memory | None:
+        """The state of a run, of any build and expired or not; None if it cannot be read."""
+        if not isinstance(view, View) or view.state is None:
             return None
-        return await self._call(lambda store: store.lookup(run_id))
+        try:
+            state = self.seals.open_state(view.label, view.state, is_past_ok=True).state
+        except EnvelopeRefused:
+            return None
+        return await off_loop(len(state), "unpack", partial(read_memory, state))
 
-    async def runs(self, session: str | None = None) -> list[RunMeta]:
-        if self._store is None:
-            return []
-        return await self._call(lambda store: store.list_runs(session=session))
+    async def runs(self, session: str | None = None) -> list[Listed]:
+        return await self._call(lambda store: store.list_runs(session=session)) if self._store else []
 
-    def is_held(self, meta: RunMeta) -> bool:
-        """Another engine suspended the run and is alive: the calls run there, and only it can resume it."""
-        return meta.saved_by.engine_id != self.owner.engine_id and _is_open(meta.saved_by)
+    async def numbers(self, run_ids: Collection[str]) -> dict[str, int] | None:
+        """The claim numbers of those runs that are still there; None if only this engine can end one."""
+        if self.is_private or self._store is None:
+            return None
+        found = await self._call(lambda store: store.numbers(run_ids))
+        for run_id in set(run_ids) - found.keys():
+            self._shares.drop(run_id)
+        return found
 
-    async def claim(
-        self, build_id: str, run_id: str, scope: RunScope, *, saved_by: Owner | None = None
-    ) -> ClaimedRun | NotClaimed:
-        """Claims the run, so that no other engine can; with `saved_by` only if that engine still owns it.
+    async def claim(self, build_id: str, run_id: str, scope: RunScope) -> ClaimedRun | NotClaimed | Ending:
+        """Claims the run, so that no other engine can.
 
         Raises EnvelopeRefused; the run is then gone, unless another engine can open it.
         """
         store = self._opened_store()
         if self._thread is None:
-            claimed = store.claim(run_id, self.owner, now_ms=clock.wall_ms(), saved_by=saved_by)
+            claimed = store.claim(run_id, scope, (build_id,), self.node)
         else:
-            claimed = await self._take(store, run_id, saved_by)
-        if isinstance(claimed, NotClaimed):
+            claimed = await self._take(store, run_id, scope, build_id)
+        if not isinstance(claimed, Claimed):
             return claimed
         try:
-            opened = await self._unseal(build_id, run_id, scope, claimed.snapshot.envelope)
-            settled = [unseal_settlement(self._key, run_id, s) for s in claimed.settlements]
+            state, expires = await self.seals.open_snapshot(claimed.snapshot)
+            outcomes = self.seals.open_outcomes(run_id, claimed.settled)
         except EnvelopeRefused as refused:
             if refused.reason in _STAYS:
                 await self.release(claimed.claim)
             else:
-                await self.end(run_id, leave="expired" if refused.reason == "expired" else None)
+                how: How = "expired" if refused.reason == "expired" else "failed"
+                keep_ms = self._limits.tombstone_ttl_ms if how == "expired" else 0
+                await self._call(
+                    lambda store: store.finish(run_id, how, claim=claimed.claim, keep_ms=keep_ms)
+                )
             raise
-        return ClaimedRun(claimed.claim, opened.state, opened.delta, settled, opened.expires_at_ms)
+        return ClaimedRun(claimed, state, outcomes, expires)
 
-    async def _take(self, store: SnapshotStore, run_id: str, saved_by: Owner | None) -> Claimed | NotClaimed:
-        claiming = self._in_thread(
-            lambda: store.claim(run_id, self.owner, now_ms=clock.wall_ms(), saved_by=saved_by)
+    async def _take(
+        self, store: RunStore, run_id: str, scope: RunScope, build_id: str
+    ) -> Claimed | NotClaimed | Ending:
+        taking = asyncio.ensure_future(
+            self._in_thread(lambda: store.claim(run_id, scope, (build_id,), self.node))
         )
-        taking = asyncio.ensure_future(claiming)
         try:
             return await asyncio.shield(taking)
         except asyncio.CancelledError:
             # the store goes on in its thread; a claim that no caller gets must be released
-            if not isinstance(late := await taking, NotClaimed):
+            if isinstance(late := await taking, Claimed):
                 await self.release(late.claim)
             raise
 
-    async def peek(self, run_id: str, scope: RunScope) -> Memory | None:
-        """The stored state of a run, of any build and expired or not, without a claim; None if unreadable."""
-        found = await self._call(lambda store: store.peek(run_id))
-        if found is None:
-            return None
-        try:
-            opened = await self._unseal(found.label.build_id, run_id, scope, found.envelope, at_ms=0)
-        except EnvelopeRefused:
-            return None
-        return await _off_loop(len(opened.state), "unpack", partial(read_memory, opened.state))
+    async def touch(self, claim: Claim) -> bool:
+        """To be called before what must not be repeated; False if the run is not this engine's any more."""
+        return self.is_private or await self._call(lambda store: store.touch(claim))
 
-    async def recover(self) -> list[Tombstone]:
-        """Ends the runs that a dead engine was resuming: what they did meanwhile cannot be known."""
-        if self._thread is None:
-            return []
-        return await self._call(lambda store: store.recover(clock.wall_ms(), _is_open))
+    async def collect(self, claim: Claim, calls: Collection[str]) -> list[tuple[str, bytes]]:
+        """Outcomes of calls that other engines run for the claimed run."""
+        found = await self._call(lambda store: store.collect(claim, calls))
+        return self.seals.open_outcomes(claim.run_id, found)
 
-    async def own_runs(self) -> set[str] | None:
-        """The ids of this engine's runs that are still in the store; None if no other engine can end one."""
-        if self._thread is None or self._store is None:
-            return None
-        found = await self._call(lambda store: store.ids_of(self.owner))
-        for run_id in self._kept.keys() - found:  # another engine has them, or ended them
-            del self._kept[run_id]
-        return found
+    async def release(self, claim: Claim) -> bool:
+        return await self._call(lambda store: store.release(claim))
 
-    async def release(self, claim: Claim) -> None:
-        await self._call(lambda store: store.release(claim))
-
-    async def record(self, run_id: str, settlement: Recorded) -> bool:
-        """Stores what settled while its run is suspended; False if nothing was written."""
-        sealed = seal_settlement(self._key, run_id, settlement)
-        return await self._call(lambda store: store.record_settlement(run_id, sealed))
-
-    async def end(self, run_id: str, *, leave: Ending | None) -> bool:
-        """Deletes the run. With `leave` the store tells its scope for a while how it ended."""
-        self._kept.pop(run_id, None)
-        return await self._call(lambda store: store.delete(run_id, now_ms=clock.wall_ms(), leave=leave))
-
-    def drop(self, run_id: str) -> None:
-        """Deletes a claimed run without waiting for the disk: the claim keeps others away until then, and
-        later requests to the store are carried out after this one."""
-        self._kept.pop(run_id, None)
-        store = self._opened_store()
-        if self._thread is None:
-            store.delete(run_id, now_ms=clock.wall_ms())
-        else:
-            self._thread.submit(store.delete, run_id, now_ms=clock.wall_ms()).add_done_callback(
-                lambda done: _tell_failure(run_id, done.exception())
+    async def finish(
+        self, claim: Claim, scope: RunScope, how: How, result: CodeModeResult, *, is_kept: bool
+    ) -> bool:
+        """Ends a claimed run; its result can be asked for again, from any engine."""
+        self._shares.drop(claim.run_id)
+        kept = (
+            None
+            if self.is_private and not is_kept
+            else self.seals.seal_result("result", claim.run_id, scope, result)
+        )
+        return await self._call(
+            lambda store: store.finish(
+                claim.run_id, how, claim=claim, result=kept, keep_ms=0 if kept is None else self._keep_ms
             )
+        )
 
-    async def expire(self) -> list[Tombstone]:
-        gone = await self._call(lambda store: store.expire(clock.wall_ms()))
-        for stone in gone:
-            self._kept.pop(stone.run_id, None)
+    async def end(self, run_id: str, scope: RunScope, how: How, *, is_kept: bool = True) -> bool:
+        """Ends a run, whoever holds it. With `is_kept` its scope is told for a while how it ended."""
+        self._shares.drop(run_id)
+        keep_ms = self._limits.tombstone_ttl_ms if is_kept else 0
+        return await self._call(lambda store: store.finish(run_id, how, caller=scope, keep_ms=keep_ms))
+
+    def result_of(self, ending: Ending) -> CodeModeResult | None:
+        """The result that was kept with the end of a run."""
+        return self.seals.open_result("result", ending.run_id, ending.scope, ending.result)
+
+    def answer_of(self, view: View) -> CodeModeResult | None:
+        """What the request that began the run was told when it was suspended."""
+        return self.seals.open_result("answer", view.label.run_id, view.label.scope, view.answer)
+
+    # ---- calls ---------------------------------------------------------------------------------------------
+
+    async def settle(self, hold: Hold, session: str, outcome: bytes) -> bool:
+        """Stores the outcome of a call whose run is suspended; False if it is not this engine's to tell."""
+        sealed = self.seals.seal_part("outcome", (hold.run_id, hold.call_id), outcome, hold.take)
+        size = self._shares.size_of(hold.run_id) + len(sealed)
+        self._check_share(hold.run_id, session, size)
+        is_written = await self._call(lambda store: store.settle(hold, sealed))
+        if is_written:
+            self._shares.put(hold.run_id, session, size)
+        return is_written
+
+    async def ask(self, hold: Hold, approval_id: str, request: bytes, *, is_held: bool) -> bool:
+        sealed = self.seals.seal_part("request", (hold.run_id, approval_id), request)
+        return await self._call(lambda store: store.ask(hold, approval_id, sealed, is_held=is_held))
+
+    async def decide(
+        self, run_id: str, scope: RunScope, approval_id: str, decision: bytes
+    ) -> DecidedHere | DecidedElsewhere | None:
+        """Stores a decision; of all engines that decide on it, one does."""
+        sealed = self.seals.seal_part("decision", (run_id, approval_id), decision)
+        return await self._call(lambda store: store.decide(run_id, scope, approval_id, sealed, self.node))
+
+    async def answers(self, run_id: str) -> dict[str, bytes]:
+        """Sealed decisions on questions of calls that this engine runs, by call."""
+        return dict(await self._call(lambda store: store.answers(run_id, self.node)))
+
+    # ---- upkeep --------------------------------------------------------------------------------------------
+
+    async def expire(self) -> list[Ending]:
+        gone = await self._call(lambda store: store.expire())
+        for ending in gone:
+            self._shares.drop(ending.run_id)
         return gone
 
-    async def totals(self) -> tuple[int, int]:
-        found = await self._call(lambda store: store.totals())
-        return found.snapshots, found.total_bytes
+    # ---- inside --------------------------------------------------------------------------------------------
 
-    async def _unseal(
-        self, build_id: str, run_id: str, scope: RunScope, envelope: bytes, at_ms: int | None = None
-    ) -> envelopes.Opened:
-        unsealing = partial(
-            unseal,
-            self._key,
-            envelope,
-            build_id=build_id,
-            run_id=run_id,
-            scope=scope,
-            now_ms=clock.wall_ms() if at_ms is None else at_ms,
-            max_bytes=self._limits.max_snapshot_bytes,
-        )
-        return await _off_loop(len(envelope), "unseal", unsealing)
-
-    def _opened_store(self) -> SnapshotStore:
+    def _opened_store(self) -> RunStore:
         if self._store is None:
             raise StoreUnavailable("the store is closed; an engine is used between its start and its close")
         return self._store
 
-    async def _call(self, action: Callable[[SnapshotStore], T]) -> T:
+    async def _call(self, action: Callable[[RunStore], T]) -> T:
         store = self._opened_store()
         if self._thread is None:
             return action(store)
@@ -345,22 +387,3 @@ class StoredRuns:
 
     async def _in_thread(self, action: Callable[..., T], *given: object) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, action, *given)
-
-
-async def _off_loop(size: int, name: str, work: Callable[[], T]) -> T:
-    """Does it in a thread where it is large: hashing and compressing let the event loop go on."""
-    return work() if size <= _LARGE_BYTES else await call_in_thread(name, work)
-
-
-def _tell_failure(run_id: str, error: BaseException | None) -> None:
-    if error is not None:
-        _log.warning("the snapshot of run %s could not be deleted: %s", run_id, error)
-
-
-def _is_open(owner: Owner) -> bool:
-    if (owner.pid, owner.started) == (_SELF.pid, _SELF.started):
-        return owner.engine_id in _open_here
-    return is_alive(owner)
-
-
-_SELF = new_owner()

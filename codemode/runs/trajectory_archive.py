@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import NamedTuple, Protocol
 
-from codemode_snapshots import RunMeta, RunScope, Tombstone
+from codemode_snapshots import Ending, How, RunScope, View
 from msgspec import Struct
 
 from codemode import clock
@@ -27,6 +27,13 @@ from codemode.trajectory.trace import Trace
 
 MAX_ENDED = 256
 MAX_BYTES = 8 << 20
+_STATUS: dict[How, RunStatus] = {
+    "completed": "completed",
+    "failed": "failed",
+    "expired": "expired",
+    "interrupted": "aborted",
+    "aborted": "aborted",
+}
 _MAX_RUNS = 256  # in one session's trajectory: the latest
 
 
@@ -117,9 +124,9 @@ class TrajectoryArchive:
             return None
         status = kept.status
         if status == "waiting":  # another engine may have ended it in the store
-            found = await self._stored.find(run_id)
-            if isinstance(found, Tombstone):
-                status = "expired" if found.ending == "expired" else "aborted"
+            found = await self._stored.look(run_id, caller)
+            if isinstance(found, Ending):
+                status = _STATUS[found.how]
         return build(run_id, kept.scope, status, kept.trace.look(()), kept.late)
 
     def ledger(self, run_id: str) -> tuple[CallRecord, ...]:
@@ -138,8 +145,8 @@ class TrajectoryArchive:
         """All runs of the agent in this session, of every agent run."""
         self._note_ends()
         scopes = {run_id: kept.scope for run_id, kept in (self._ended | self._suspended).items()}
-        for meta in await self._stored.runs(owner.session):
-            scopes.setdefault(meta.label.run_id, meta.label.scope)
+        for listed in await self._stored.runs(owner.session):
+            scopes.setdefault(listed.label.run_id, listed.label.scope)
         scopes |= {run.id: run.scope for run in runs.all()}
         mine = [
             (run_id, scope)
@@ -148,22 +155,26 @@ class TrajectoryArchive:
         ]
         found = [await self.of_run(runs, run_id, scope) for run_id, scope in mine[-_MAX_RUNS:]]
         known = [run for run in found if run is not None]
-        known.sort(key=lambda run: (run.started_at_ms, run.run_id))
+        # within one millisecond they stay as listed above: what ended, what waits, what runs
+        known.sort(key=lambda run: run.started_at_ms)
         return SessionTrajectory(version=VERSION, agent=owner.agent, session=owner.session, runs=tuple(known))
 
     async def _read(self, runs: RunFinder, run_id: str, caller: RunScope) -> None:
-        """Reads the trace of a run that a dead engine left in the store, without claiming it."""
-        meta = await self._stored.find(run_id)
-        if not isinstance(meta, RunMeta) or not same_caller(meta.label.scope, caller):
-            return
-        memory = await self._stored.peek(run_id, meta.label.scope)
-        if memory is None or runs.get(run_id) is not None or self._get(run_id) is not None:
+        """Reads the trace of a run that another engine suspended, without claiming it."""
+        found = await self._stored.look(run_id, caller)
+        memory = await self._stored.read(found)
+        if (
+            not isinstance(found, View)
+            or memory is None
+            or runs.get(run_id) is not None
+            or self._get(run_id) is not None
+        ):
             return
         trace = self.new_trace(run_id)
         trace.thaw(memory.trace)
         trace.pack(memory.calls())
         if trace.size:
-            self._add(run_id, _Kept(meta.label.scope, RunState.WAITING.value, trace, trace.size))
+            self._add(run_id, _Kept(found.label.scope, RunState.WAITING.value, trace, trace.size))
 
     def _put(self, run: Run) -> None:
         self._add(run.id, _Kept(run.scope, run.state.value, run.trace, run.trace.size, run.late))

@@ -14,7 +14,7 @@ from codemode_snapshots import RunScope
 
 from codemode import clock
 from codemode.contract.inputs import same_caller
-from codemode.contract.results import CodeModeResult, with_duration
+from codemode.contract.results import CodeModeResult, Failed, with_duration
 from codemode.runs.caller_task import finish_despite_cancel
 from codemode.runs.kept_results import KeptResults
 from codemode.runs.known_runs import KnownRuns
@@ -50,7 +50,8 @@ class Waits:
             return kept
         run = await self._runs.find(run_id, caller, own)
         if not isinstance(run, Run):
-            self._recorder.refused(run.code)
+            if isinstance(run, Failed):
+                self._recorder.refused(run.code)
             return run
         self._recorder.wait_started(run, tool_call)
         leg = Movable(self._lead(run), "codemode wait")
@@ -68,6 +69,7 @@ class Waits:
         result = with_duration(result, clock.ms_since(began))
         if run.has_ended:
             self._kept.put(run, result)
+            await self._runs.conclude(run, result)
         return result
 
     async def _follow(self, run: Run, task: _Task) -> CodeModeResult:

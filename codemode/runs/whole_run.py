@@ -16,8 +16,8 @@ from typing import get_args
 from msgspec.structs import replace
 
 from codemode.contract.for_model import bounded_notes
-from codemode.contract.results import CodeModeResult, Output, TextOutput, Waiting, with_duration
-from codemode.contract.telemetry import CallMethod, utf8_bytes
+from codemode.contract.results import CodeModeResult, Output, Waiting, output_bytes, with_duration
+from codemode.contract.telemetry import CallMethod
 from codemode.tools.threads import call_in_thread
 
 OnWaiting = Callable[[Waiting], "Awaitable[bool | None] | bool | None"]
@@ -123,4 +123,4 @@ class JoinedOutput:
 
 def _bytes(item: Output) -> int:
     """About what it holds in memory."""
-    return 64 + (utf8_bytes(item.text) if isinstance(item, TextOutput) else len(item.raw_value))
+    return 64 + output_bytes(item)

@@ -95,7 +95,7 @@ def test_a_cache_that_others_can_write_or_that_is_damaged_is_found(
 def test_a_store_without_its_key_or_with_a_readable_one_is_found(cli: Cli, tmp_path: Path) -> None:
     cli("run", "-e", "await yield_control()", "--store", "runs.sqlite", "--no-wait")
     path, key = tmp_path / "runs.sqlite", tmp_path / "runs.sqlite.key"
-    assert check_store(path, "")[0].detail == f"{path}: schema 1, 1 runs, {path_bytes(path)} bytes"
+    assert check_store(path, "")[0].detail == f"{path}: schema 2, 1 runs, {path_bytes(path)} bytes"
     key.chmod(0o644)
     finding, can_open = check_store(path, "")
     assert (finding.status, can_open) == ("unavailable", False)
@@ -112,7 +112,7 @@ def path_bytes(path: Path) -> int:
 
     store = SqliteStore(path)
     try:
-        return store.totals().total_bytes
+        return store.totals().bytes
     finally:
         store.close()
 

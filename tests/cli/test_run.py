@@ -61,6 +61,19 @@ def test_tools_are_called_and_what_they_print_is_no_output(cli: Cli) -> None:
     assert done.err == "a tool printed this\n"
 
 
+def test_content_is_told_by_its_type_and_size_on_a_terminal(cli: Cli, tmp_path: Path) -> None:
+    source = """
+from codemode import File, tool
+
+@tool
+async def draw() -> File:
+    return File(b"%PDF", "application/pdf", "a\\x1b[2J.pdf")
+"""
+    (tmp_path / "draw.py").write_text(source)
+    done = cli("run", "-e", "file(await tools.draw({}))", "--tools", str(tmp_path / "draw.py:draw"))
+    assert done.out == "[file a\\x1b[2J.pdf: application/pdf, 4 bytes]\n"
+
+
 def test_a_failed_program_keeps_its_output_and_says_what_happened(cli: Cli) -> None:
     program = "text('before'); await tools.fail({ message: 'no \\u001b[31mred' })"
     done = cli("run", "-e", program, "--tools", TOOLS)

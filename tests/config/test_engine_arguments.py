@@ -51,9 +51,9 @@ def test_what_an_engine_can_be_made_of_is_let_through(given: dict[str, Any]) -> 
         ("tools", 5, "tools: must be a list of tools, not 5."),
         ("tools", ask, "tools: must be a list of tools, not a function."),
         ("tools", "echo", 'tools: must be a list of tools, not "echo".'),
-        ("store", 5, "store: must be the path of a file, a sqlite:/// URL, a SnapshotStore, or None to keep runs in memory, not 5."),
-        ("store", b"f", "store: must be the path of a file, a sqlite:/// URL, a SnapshotStore, or None to keep runs in memory, not a bytes."),
-        ("store", " ", 'store: must be the path of a file, a sqlite:/// URL, a SnapshotStore, or None to keep runs in memory, not " ".'),
+        ("store", 5, "store: must be the path of a file, a sqlite:/// or postgresql:// URL, a RunStore, or None to keep runs in memory, not 5."),
+        ("store", b"f", "store: must be the path of a file, a sqlite:/// or postgresql:// URL, a RunStore, or None to keep runs in memory, not a bytes."),
+        ("store", " ", 'store: must be the path of a file, a sqlite:/// or postgresql:// URL, a RunStore, or None to keep runs in memory, not " ".'),
         ("approve", 5, "approve: must be a function that takes an approval request, or None, not 5."),
         ("audit", 4, "audit: must be a function that takes an audit event, or None, not 4."),
         ("redact", "x", 'redact: must be True (shapes), False (values) or a function that decides for each value, not "x".'),
@@ -82,4 +82,4 @@ def test_a_hook_without_a_method_that_can_be_called_is_refused(hooks: object) ->
 def test_a_store_key_of_another_length_is_refused_and_not_shown(key: object) -> None:
     with pytest.raises(ConfigError) as refused:
         check_engine_arguments(store_key=key)
-    assert str(refused.value) == "store_key: must be 32 bytes, or None for a key file beside the store."
+    assert str(refused.value) == "store_key: must be 32 bytes, a list of such keys, or None for a key file."

@@ -24,11 +24,15 @@ DEFAULTS = {
     "timeoutMs": 10000,
     "memoryLimitBytes": 67108864,
     "maxOutputBytes": 65536,
+    "maxContentBytes": 8 * MIB,
     "maxSnapshotBytes": 10485760,
     "maxPendingToolCalls": 16,
+    "maxQueuedToolCalls": 0,
+    "maxToolCalls": 10_000,
     "snapshotTtlSeconds": 900,
     "searchDefaultLimit": 8,
     "maxSearchLimit": 50,
+    "learnResultShapes": True,
 }
 
 
@@ -53,8 +57,11 @@ def test_true_or_enabled_true_is_on(value: object) -> None:
         ("timeoutMs", 100, 60_000),
         ("memoryLimitBytes", MIB, 1024 * MIB),
         ("maxOutputBytes", 1024, 10 * MIB),
+        ("maxContentBytes", 0, 64 * MIB),
         ("maxSnapshotBytes", 1024, 256 * MIB),
         ("maxPendingToolCalls", 1, 128),
+        ("maxQueuedToolCalls", 0, 10_000),
+        ("maxToolCalls", 1, 1_000_000),
         ("snapshotTtlSeconds", 1, 86_400),
         ("searchDefaultLimit", 1, 50),
         ("maxSearchLimit", 1, 50),

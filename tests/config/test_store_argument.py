@@ -10,7 +10,7 @@ from codemode_snapshots import MemoryStore
 from codemode_snapshots.sqlite import SqliteStore
 
 from codemode import ConfigError, Engine
-from codemode.config.store_argument import is_durable, read_store
+from codemode.config.store_argument import PostgresUrl, is_durable, read_store
 
 
 class Half:
@@ -44,16 +44,13 @@ def test_a_file_is_named_by_its_path_or_by_a_url(given: str | Path, path: str) -
     [
         (
             "postgresql://me:secret@db/runs",
-            "store: PostgreSQL is not available yet: this version keeps runs in memory or in a SQLite file.",
-        ),
-        (
-            "postgresql+psycopg://db/runs",
-            "store: PostgreSQL is not available yet: this version keeps runs in memory or in a SQLite file.",
+            "store_key: is needed with a PostgreSQL store: 32 bytes, the same for all its engines, or 64 "
+            "hexadecimal digits in CODEMODE_STORE_KEY.",
         ),
         (
             "mysql://me:secret@db/runs",
-            "store: must be the path of a file, a sqlite:/// URL, a SnapshotStore, or None to keep runs in "
-            'memory, not a URL that begins with "mysql".',
+            "store: must be the path of a file, a sqlite:/// or postgresql:// URL, a RunStore, or None to "
+            'keep runs in memory, not a URL that begins with "mysql".',
         ),
         (
             "sqlite://runs.sqlite",
@@ -62,8 +59,9 @@ def test_a_file_is_named_by_its_path_or_by_a_url(given: str | Path, path: str) -
         ("sqlite:///runs.sqlite?mode=ro", "store: a sqlite URL takes no options after the path."),
         (
             Half(),
-            "store: a Half is no SnapshotStore of codemode_snapshots: it has no peek, release, delete, "
-            "lookup, list_runs, ids_of, disown, totals, record_settlement, expire, recover, close.",
+            "store: a Half is no RunStore of codemode_snapshots: it has no join, beat, leave, "
+            "reserve, look, touch, collect, release, finish, settle, ask, decide, answers, expire, numbers, "
+            "list_runs, totals, feed, close.",
         ),
     ],
 )
@@ -95,3 +93,19 @@ def test_an_object_that_outlives_the_process_needs_a_key(tmp_path: Path) -> None
         Engine(store=MemoryStore())
     finally:
         file.close()
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "postgres", "PostgreSQL", "postgresql+psycopg"])
+def test_a_database_is_named_by_its_url_which_does_not_show_itself(scheme: str) -> None:
+    found = read_store(f"{scheme}://me:secret@db/runs?sslmode=require")
+    assert found == PostgresUrl("postgresql://me:secret@db/runs?sslmode=require")
+    assert "secret" not in repr(found)
+
+
+def test_a_database_needs_its_driver_and_the_refusal_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere(name: str) -> None:
+        return None
+
+    monkeypatch.setattr("codemode.config.store_argument.find_spec", nowhere)
+    with pytest.raises(ConfigError, match=r'pip install "codemode\[postgres\]"'):
+        Engine(store="postgresql://db/runs", store_key=bytes(32))

@@ -110,6 +110,10 @@ class Orders:
                 return await engine.approve(given["run_id"], given["approval"], session="s")
             case "deny":
                 return await engine.deny(given["run_id"], given["approval"], session="s")
+            case "abort":
+                return await engine.abort(given["run_id"], session="s")
+            case "trajectory":
+                return await engine.trajectory(given["run_id"], session="s") is not None
             case "runs":
                 return [found["runId"] for found in await engine.runs()]
             case "expire":
@@ -122,7 +126,7 @@ class Orders:
                 raise ValueError(op)
 
 
-async def serve(store: Path, witness: Witness, answer: Callable[[dict[str, Any]], None]) -> None:
+async def serve(store: str, witness: Witness, answer: Callable[[dict[str, Any]], None]) -> None:
     held = Held()
     async with Engine(make_tools(witness, held), CONFIG, settings=SETTINGS, store=store) as engine:
         orders = Orders(engine, held)
@@ -143,7 +147,5 @@ async def serve(store: Path, witness: Witness, answer: Callable[[dict[str, Any]]
 
 if __name__ == "__main__":
     asyncio.run(
-        serve(
-            Path(sys.argv[1]), Witness(Path(sys.argv[2])), lambda found: print(json.dumps(found), flush=True)
-        )
+        serve(sys.argv[1], Witness(Path(sys.argv[2])), lambda found: print(json.dumps(found), flush=True))
     )

@@ -46,6 +46,9 @@ async def check(store: Path, witness: Witness, known: set[str]) -> Counter[str]:
                 case Completed() if run_id in listed:
                     require_plausible(run_id, result, witness)
                     found["resumed"] += 1
+                case Completed():
+                    require_plausible(run_id, result, witness)  # its result is kept, and told again
+                    found["ended before"] += 1
                 case Failed(code="aborted" | "invalid_input" as code) if run_id not in listed:
                     found["gone" if code == "aborted" else "ended before"] += 1
                 case _:

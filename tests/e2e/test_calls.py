@@ -81,6 +81,8 @@ async def test_a_tool_knows_who_calls_and_the_run_it_serves() -> None:
                 "call_id": number,
                 "tool_id": "openclaw:core:who",
                 "idempotency_key": f"{result.run_id}:{number}",
+                "fence": 1,
+                "answers": [],
             }
             for number in numbers
         ]

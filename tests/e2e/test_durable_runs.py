@@ -247,8 +247,8 @@ def test_an_engine_that_was_open_all_along_learns_that_a_run_s_engine_died_in_a_
         first.order("wait", run_id=run_id)
         first.ask("held", names=["a"])
         first.kill()
-        assert second.ask("wait", run_id=run_id)["code"] == "invalid_input"  # busy, as far as it knows
-        second.ask("expire")  # as it does by itself now and then
+        assert second.ask("wait", run_id=run_id)["code"] == "aborted"
+        second.ask("expire")
         assert second.ask("wait", run_id=run_id)["code"] == "aborted"
 
 
@@ -284,20 +284,21 @@ def test_an_engine_that_is_closed_well_leaves_its_suspended_runs_to_the_next(
     assert len(witness.lines()) == 1
 
 
-@pytest.mark.guarantee("one-engine-resumes-a-run")
-def test_a_run_of_a_living_engine_is_refused_to_another_one_and_goes_on_where_it_is(launch: Launch) -> None:
+@pytest.mark.guarantee("any-engine-goes-on")
+def test_a_run_goes_on_at_another_engine_while_the_first_one_lives_and_runs_its_call(launch: Launch) -> None:
     with launch() as first, launch() as second:
         run_id = suspended(
             first, "const p = tools.hold({ name: 'a' }); await yield_control(); return await p", "a"
         )
         assert second.ask("runs") == [run_id]
-        assert second.ask("wait", run_id=run_id)["code"] == "invalid_input"
+        waiting = second.order("wait", run_id=run_id)
         first.ask("answer", name="a", value="mine")
-        assert value(first.ask("wait", run_id=run_id)) == "mine"
+        assert value(second.take(waiting)) == "mine"
+        assert value(first.ask("wait", run_id=run_id)) == "mine"  # the kept result
 
 
-@pytest.mark.guarantee("one-engine-resumes-a-run")
-def test_a_run_that_was_taken_over_but_not_resumed_belongs_to_the_engine_that_took_it(
+@pytest.mark.guarantee("any-engine-goes-on")
+def test_calls_of_several_engines_that_live_or_died_come_together_in_one_run(
     launch: Launch, witness: Witness
 ) -> None:
     first = launch()
@@ -314,16 +315,17 @@ def test_a_run_that_was_taken_over_but_not_resumed_belongs_to_the_engine_that_to
     first.ask("answer", name="a", value="a!")
     first.ask("kept", results=1)
     first.kill()
-    second = launch()
-    with launch() as third:
+    with launch() as second, launch() as third:
         assert not second.ask("approve", run_id=run_id, approval="apr_other")
-        assert third.ask("wait", run_id=run_id)["code"] == "invalid_input"
+        assert second.ask("approve", run_id=run_id, approval=approval)
         assert not third.ask("approve", run_id=run_id, approval=approval)
-        second.kill()
-        assert third.ask("approve", run_id=run_id, approval=approval)
-        third.ask("held", names=["pay 5"])
-        third.ask("answer", name="pay 5", value="paid")
-        assert value(third.ask("wait", run_id=run_id)) == ["a!", "interrupted", "paid"]
+        second.ask("held", names=["pay 5"])
+        waiting = third.order("wait", run_id=run_id)
+        second.ask("answer", name="pay 5", value="paid")
+        result = third.take(waiting)
+        while result["status"] == "waiting":
+            result = third.ask("wait", run_id=run_id)
+        assert value(result) == ["a!", "interrupted", "paid"]
     assert sorted(line["what"] for line in witness.lines()) == ["hold", "hold", "pay"]
 
 
@@ -337,8 +339,8 @@ def test_of_two_engines_that_race_for_a_run_exactly_one_resumes_it(launch: Launc
         for run_id in runs:
             orders = [(host, host.order("wait", run_id=run_id)) for host in (second, third)]
             results = [host.take(number) for host, number in orders]
-            assert sorted(result["status"] for result in results) == ["completed", "failed"]
-            (refused,) = [result for result in results if result["status"] == "failed"]
-            assert refused["code"] == "invalid_input"
+            # the other one is busy, or comes late enough for the kept result
+            assert "completed" in [result["status"] for result in results]
+            assert {result.get("code", "invalid_input") for result in results} == {"invalid_input"}
     keys = [line["key"] for line in witness.lines()]
     assert len(keys) == len(set(keys)) == len(runs)

@@ -198,7 +198,7 @@ async def test_a_row_that_cannot_be_read_is_a_result_of_wait_and_no_exception(tm
     async with engine([echo], store=path) as made:
         (run_id,) = await suspend_some(made, 1)
     connection = sqlite3.connect(path)
-    connection.execute("UPDATE runs SET saved_by = 'nobody'")
+    connection.execute("UPDATE runs SET created_at_ms = 'once'")
     connection.commit()
     connection.close()
     async with engine([echo], store=path) as made:

@@ -11,9 +11,18 @@ import pytest
 
 from codemode import CallContext, tool
 from codemode.contract.error_codes import ErrorCode
-from codemode.executor import AfterToolCall, AuditEvent, BeforeToolCall, Block, RequireApproval, Rewrite
+from codemode.executor import (
+    AfterToolCall,
+    AnswerWith,
+    AuditEvent,
+    BeforeToolCall,
+    Block,
+    RequireApproval,
+    Rewrite,
+)
 from tests.harness.engine import echo, engine, failure_of, pay, statuses, value_of, waiting
 from tests.harness.tool_samples import make, takes
+from tests.harness.trajectory import nested_in, only_run
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -329,3 +338,44 @@ async def test_hooks_of_exec_hear_who_asks_and_what_became_of_it() -> None:
     )
     assert outer.context.run_id == asked.context.run_id == nested.context.run_id
     assert outer.result.status == "ok"
+
+
+@pytest.mark.guarantee("hooks-may-answer")
+async def test_a_hook_may_answer_a_call_and_the_ledger_and_the_trajectory_say_so() -> None:
+    ran: list[str] = []
+
+    @tool(requires_approval=True)
+    async def send(to: str) -> str:
+        """Sends a mail."""
+        ran.append(to)
+        return "sent"
+
+    rehearsal = Rule(lambda event: AnswerWith({"would": event.arguments}) if event.tool == "send" else None)
+    async with engine([send, echo], hooks=rehearsal) as made:
+        result = await made.exec("return [await tools.send({ to: 'ada' }), await tools.echo({ value: 1 })]")
+        trajectory = await only_run(made)
+
+    assert value_of(result) == [{"would": {"to": "ada"}}, 1]
+    assert ran == []
+    assert [call.meta for call in result.telemetry.calls] == [{"answeredBy": "hook"}, None]
+    assert [call.answered_by for call in nested_in(trajectory)] == ["hook", ""]
+
+
+@pytest.mark.guarantee("hooks-may-answer")
+async def test_a_later_hook_may_still_block_what_one_answered_and_none_answers_for_a_program() -> None:
+    cache, guard = Rule(lambda _: AnswerWith(1)), Rule(lambda _: Block("not now"))
+    async with engine(hooks=[cache, guard]) as made:
+        blocked = failure_of(await made.exec("return tools.echo({})"), "nested_tool_failed")
+    async with engine(hooks=Rule(lambda _: AnswerWith(1), "code_mode_exec")) as made:
+        refused = failure_of(await made.exec("return 1"), "aborted")
+
+    assert blocked.error.splitlines()[0] == "ToolBlocked: echo was blocked: not now (1:14)"
+    assert refused.error == "A rule of the host answered in place of this program; it was not run."
+
+
+@pytest.mark.guarantee("hooks-may-answer")
+async def test_an_answer_that_is_not_json_fails_the_call() -> None:
+    async with engine(hooks=Rule(lambda _: AnswerWith(object()))) as made:
+        code = value_of(await made.exec("return tools.echo({}).catch((e) => e.name)"))
+
+    assert code == "NotJson"

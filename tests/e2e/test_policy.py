@@ -159,9 +159,18 @@ async def test_all_tools_lists_every_effective_tool_but_those_of_mcp() -> None:
             "refused": [
                 "unknown_tool",
                 'No tool "mcp:github:create_issue" in tools. MCP tools are called as '
-                "MCP.<server>.<tool>({ … }); API.list() shows them.",
+                "MCP.github.createIssue(); API.list() names the files that declare them.",
             ],
-            "found": [],
+            "found": [
+                {
+                    "id": "mcp:github:create_issue",
+                    "name": "create_issue",
+                    "description": "",
+                    "source": "mcp",
+                    "sourceName": "github",
+                    "call": "MCP.github.createIssue()",
+                }
+            ],
             "described": "unknown_tool",
         }
         assert result.telemetry.catalog is not None
@@ -189,7 +198,8 @@ async def test_what_search_finds_can_be_described_and_called() -> None:
     async with engine([echo, weather]) as made:
         assert value_of(await made.exec(program)) == {
             "hit": entry | {"call": "tools.get_weather({ city })"},
-            "described": entry | {"parameters": takes("city"), "returns": {"type": "object"}},
+            "described": entry
+            | {"parameters": takes("city"), "returns": {"type": "object"}, "returnsSource": "declared"},
             "byId": {"city": "Rome"},
             "byExpression": {"city": "Oslo"},
             "empty": [],

@@ -109,7 +109,12 @@ def test_suspending_a_program_at_any_of_its_awaits_changes_nothing_that_can_be_s
     with asyncio.Runner() as runner:
         engine = Engine(
             [echo, fail],
-            {"enabled": True, "maxOutputBytes": 1 << 20, "maxPendingToolCalls": 128},
+            {
+                "enabled": True,
+                "maxOutputBytes": 1 << 20,
+                "maxPendingToolCalls": 128,
+                "learnResultShapes": False,
+            },
             settings={"warmWorkers": 2, "workerReuse": legs},
         )
         runner.run(engine.start())

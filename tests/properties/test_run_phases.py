@@ -16,10 +16,10 @@ from codemode.contract.telemetry import CallEnd
 from codemode.executor import Executor
 from codemode.runs.environment import Environment
 from codemode.runs.frozen import Memory, compress_state, decode_memory
-from codemode.runs.in_flight import Work
 from codemode.runs.meter import Tally
 from codemode.runs.phases import ENDS, NEXT, Adoptable, Ended, Origin, Running, RunState, Suspended
 from codemode.runs.run import Run
+from codemode.runs.work import Work
 from codemode.trajectory import Recording, Trace
 
 SCOPE = RunScope("main", "s", "-", "-")
@@ -125,7 +125,7 @@ def check(run: Run) -> None:
             assert not is_stored or run.claim is None
         case Adoptable():
             assert run.state is RunState.WAITING
-            assert run.adoption is not None
+            assert run.is_unopened == (run.meter is None)
         case Ended(how=how):
             assert run.has_ended
             assert run.state is how
@@ -146,11 +146,12 @@ def test_what_finishes_while_a_run_is_suspended_is_in_its_ledger_when_it_goes_on
     run = walker.run
     walker._begin(run, 1)  # pyright: ignore[reportPrivateUsage] - of this test
     state = compress_state(run.freeze())
+    assert [call.call_id for call in run.in_flight.stored_calls()] == ["1"]
     run.stored(10, 20)
 
     run.note_finished(CallEnd("1", "ok", 5.0, 3))
     run.settle(Settlement(1, b"null"))
-    assert run.has_unrecorded
+    assert run.in_flight.unrecorded == [Settlement(1, b"null")]
     looked = run.look(decode_memory(state), Tally())
     run.resume(decode_memory(state), walker.tally)
 

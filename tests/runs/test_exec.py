@@ -9,7 +9,7 @@ import asyncio
 import msgspec
 import pytest
 
-from codemode.runs.in_flight import Work
+from codemode.runs.work import Work
 from tests.harness.engine import Desk, engine, failure_of, statuses, texts, value_of, waiting
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")

@@ -57,7 +57,7 @@ async def test_a_run_suspended_by_one_engine_is_gone_on_with_by_the_next_on_the_
         assert call.approval is not None
         assert await made.approve(found.run_id, call.approval.id)
         assert value_of(await made.wait(found.run_id)) == "paid 1"
-    assert (store.closed, store.totals().snapshots) == (False, 0)
+    assert (store.closed, store.totals().runs) == (False, 0)
     assert store.threads == {"codemode-store_0"}  # never the event loop's
 
 
@@ -75,8 +75,8 @@ async def test_a_memory_of_the_hosts_own_is_empty_again_when_the_engine_is_close
     store = MemoryStore()
     async with engine(store=store) as made:
         waiting(await made.exec("await yield_control()"))
-        held = store.totals().snapshots
-    assert (held, store.totals().snapshots) == (1, 0)
+        held = store.totals().runs
+    assert (held, store.totals().runs) == (1, 0)
 
 
 async def test_the_limits_of_the_object_hold() -> None:

@@ -22,6 +22,13 @@ def _made(count: int) -> RunMeter:
     return meter
 
 
+def test_what_a_run_freezes_and_thaws_of_its_ledger_does_not_grow_with_its_calls() -> None:
+    """Half a millisecond each way for the largest: that is why it is written whole."""
+    few, many = (len(_made(count).encode()) for count in (MOST, 20 * MOST))
+    assert few <= 120 * MOST
+    assert many - few <= 3 * MOST  # ids have more digits, and the calls in between are counted
+
+
 def test_a_ledger_of_few_calls_is_whole() -> None:
     found = _made(MOST).telemetry()
     assert [call.id for call in found.calls] == [str(at) for at in range(1, MOST + 1)]

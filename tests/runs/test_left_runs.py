@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from codemode import ApprovalRequest, BeforeToolCall, Block, Engine, RequireAppr
 from tests.harness.engine import Desk, echo, engine, failure_of, statuses, value_of, waiting
 from tests.harness.faults import Clock
 from tests.harness.loops import until
+from tests.harness.tool_search import lose_runtime
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -65,7 +65,7 @@ async def test_a_wait_on_an_engine_whose_workers_do_not_start_leaves_the_run_as_
     store = tmp_path / "runs.sqlite"
     run_id, (approval,) = await left_with_approvals(store, 5)
     with monkeypatch.context() as patch:
-        patch.setattr(sys, "executable", "/nowhere/python")
+        lose_runtime(patch)
         async with engine([Till().tool], store=store) as broken:
             failure_of(await broken.exec("return 1"), "runtime_unavailable")
             failure_of(await broken.wait(run_id), "runtime_unavailable")
@@ -211,21 +211,20 @@ async def test_what_another_engine_aborted_is_stopped_here_with_the_next_purge(t
         assert value_of(await made.wait(kept.run_id)) == 7
 
 
-async def test_a_run_that_cannot_be_taken_over_is_no_ghost(tmp_path: Path) -> None:
+async def test_an_approval_at_another_engine_runs_the_call_there_while_the_first_one_lives(
+    tmp_path: Path,
+) -> None:
     store = tmp_path / "runs.sqlite"
-    till = Till()
-    async with engine([till.tool], store=store) as made:
+    here, there = Till(), Till()
+    async with engine([here.tool], store=store) as made, engine([there.tool], store=store) as other:
         asked = waiting(await made.exec("return await tools.pay({ amount: 5 })"), "approval")
         (call,) = asked.pending_tool_calls
         assert call.approval is not None
-        async with engine([till.tool], store=store) as other:
-            assert not await other.approve(asked.run_id, call.approval.id)  # it is held by one that lives
-            assert other.stats()["runs"] == {}
-            failure_of(await other.wait(asked.run_id), "invalid_input")
-            await made.close()
-            assert await other.approve(asked.run_id, call.approval.id)
-            assert value_of(await other.wait(asked.run_id)) == "paid 5"
-    assert till.paid == [5]
+        assert await other.approve(asked.run_id, call.approval.id)
+        assert not await made.approve(asked.run_id, call.approval.id)
+        assert value_of(await made.wait(asked.run_id)) == "paid 5"
+        assert value_of(await other.wait(asked.run_id)) == "paid 5"  # the kept result
+    assert (here.paid, there.paid) == ([], [5])
 
 
 async def test_a_wait_in_vain_does_not_claim_the_run(tmp_path: Path) -> None:
@@ -236,7 +235,7 @@ async def test_a_wait_in_vain_does_not_claim_the_run(tmp_path: Path) -> None:
         for _ in range(2):
             waiting(await made.wait(first.run_id))
         with sqlite3.connect(store) as database:
-            assert database.execute("SELECT claims, claimed_by FROM runs").fetchall() == [(0, None)]
+            assert database.execute("SELECT number, claimed_by FROM runs").fetchall() == [(0, None)]
         database.close()
         desk.answer("a", 7)
         assert value_of(await made.wait(first.run_id)) == 7

@@ -175,7 +175,7 @@ async def test_a_hint_offers_no_name_that_the_same_call_refuses(method: str) -> 
 
         first, last = await told("mcp:files:read")
         assert first.startswith(
-            'UnknownTool: No tool "mcp:files:read" in tools. MCP tools are called as MCP.<server>'
+            'UnknownTool: No tool "mcp:files:read" in tools. MCP tools are called as MCP.files.read()'
         )
         assert last == "Call it as `await MCP.files.read({…})`."
         assert (await told("mcp:files:wirte"))[1] == "Nearest: `MCP.files.write`."

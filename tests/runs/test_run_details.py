@@ -135,7 +135,7 @@ async def test_a_run_that_another_engine_left_or_holds_is_told_without_being_tak
             await first.exec("return [await tools.pay({ amount: 5 }), await tools.hold({ name: 'a' })]")
         )
         held = await other.run_info(result.run_id)
-        assert told(held, "status", "reason", "place") == ["waiting", "approval", "elsewhere"]
+        assert told(held, "status", "reason", "place") == ["waiting", "approval", "store"]
     async with engine([], store=store) as other:  # it has no tools, and none are needed to look
         left = await other.run_info(result.run_id)
         assert left is not None
@@ -179,8 +179,8 @@ def test_a_blocking_engine_looks_too_and_gives_the_json_of_the_docs() -> None:
         assert info is not None
         found = info.to_dict()
     assert sorted(found) == [
-        "agent", "approvals", "bytes", "calls", "expiresAtMs", "pendingToolCalls", "place", "reason", "runId",
-        "session", "startedAtMs", "status", "suspendedAtMs",
+        "agent", "approvals", "asked", "bytes", "calls", "expiresAtMs", "pendingToolCalls", "place", "reason",
+        "runId", "session", "startedAtMs", "status", "suspendedAtMs",
     ]  # fmt: skip
 
 

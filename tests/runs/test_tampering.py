@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from codemode_snapshots import Claim, MemoryStore, Opened, Owner, RunScope, Snapshot, new_key, seal, unseal
+from codemode_snapshots import Claim, MemoryStore, Opened, Pending, RunScope, Snapshot, new_key, seal, unseal
 from codemode_snapshots.label import Label
 from msgspec.structs import replace
 
@@ -19,6 +20,7 @@ pytestmark = pytest.mark.usefixtures("leaves_nothing")
 KEY = b"k" * 32
 PROGRAM = "await yield_control(); return await tools.hold({ name: 'a' })"
 Tamper = Callable[[bytes, Label], bytes]
+LIES = b"lies" * 100
 
 
 def flipped(at: int) -> Tamper:
@@ -61,12 +63,17 @@ def of_another_session(envelope: bytes, label: Label) -> bytes:
 def with_a_lie_for_a_delta(envelope: bytes, label: Label) -> bytes:
     """What only a thief of the key can make; the worker refuses it."""
     parts = opened(envelope, label)
-    return seal(KEY, label, state=parts.state, delta=b"lies" * 100)
+    return seal(KEY, label, state=parts.state, delta=hashlib.sha256(LIES).digest())
+
+
+def nothing(envelope: bytes, _: Label) -> bytes:
+    """The state stays as it is, and the delta is changed."""
+    return envelope
 
 
 TAMPERINGS: dict[str, Tamper] = {
     "damaged in front": flipped(0),
-    "damaged in the middle": flipped(600),
+    "damaged in the middle": flipped(300),
     "damaged at the end": flipped(-1),
     "cut short": lambda envelope, _: envelope[:-1],
     "nothing left": lambda _envelope, _label: b"",
@@ -74,6 +81,7 @@ TAMPERINGS: dict[str, Tamper] = {
     "of another run": of_another_run,
     "of another session": of_another_session,
     "with a lie for a delta": with_a_lie_for_a_delta,
+    "with another delta": nothing,
 }
 STAYS = "under a stranger's key"  # the one that an engine with that key could go on with
 
@@ -82,12 +90,16 @@ def tamper_in_file(path: Path, run_id: str, tamper: Tamper) -> None:
     with closing(sqlite3.connect(path)) as file, file:
         (number, *words, envelope) = file.execute(
             "SELECT runs.id, build_id, agent, session, agent_run, tool_call, created_at_ms, expires_at_ms,"
-            " envelope FROM runs JOIN bodies ON bodies.id = runs.id WHERE run_id = ?",
+            " state FROM runs JOIN bodies ON bodies.id = runs.id WHERE run_id = ?",
             (run_id,),
         ).fetchone()
         build_id, agent, session, agent_run, tool_call, created, expires = words
         label = Label(build_id, run_id, RunScope(agent, session, agent_run, tool_call), created, expires)
-        file.execute("UPDATE bodies SET envelope = ? WHERE id = ?", (tamper(envelope, label), number))
+        file.execute("UPDATE bodies SET state = ? WHERE id = ?", (tamper(envelope, label), number))
+        if tamper is with_a_lie_for_a_delta:
+            file.execute("UPDATE bodies SET delta = ? WHERE id = ?", (LIES, number))
+        if tamper is nothing:
+            file.execute("UPDATE bodies SET delta = zeroblob(length(delta)) WHERE id = ?", (number,))
 
 
 async def refused(made: Engine, ids: dict[str, str]) -> None:
@@ -125,10 +137,18 @@ async def test_snapshots_changed_in_memory_cannot_be_restored(monkeypatch: pytes
     desk, save, next_one = Desk(), MemoryStore.save, iter(TAMPERINGS.values())
 
     def save_changed(
-        store: MemoryStore, snapshot: Snapshot, owner: Owner, *, claim: Claim | None = None
+        store: MemoryStore,
+        snapshot: Snapshot,
+        calls: Sequence[Pending],
+        node: str,
+        *,
+        claim: Claim | None = None,
     ) -> None:
-        changed = next(next_one)(snapshot.envelope, snapshot.label)
-        save(store, replace(snapshot, envelope=changed), owner, claim=claim)
+        tamper = next(next_one)
+        changed = replace(snapshot, state=tamper(snapshot.state, snapshot.label))
+        if tamper in (with_a_lie_for_a_delta, nothing):
+            changed = replace(changed, delta=LIES)
+        save(store, changed, calls, node, claim=claim)
 
     async with engine(desk.tools, store_key=KEY) as made:
         monkeypatch.setattr(MemoryStore, "save", save_changed)

@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from codemode.contract.results import Waiting
+from codemode.workers.worker import Worker
 from tests.harness.engine import Desk, engine, failure_of, slept, statuses, texts, value_of, waiting
 from tests.harness.loops import until
 
@@ -35,6 +37,25 @@ async def test_wait_restores_the_program_and_gives_its_final_value(legs: int) ->
         assert again.run_id == result.run_id
         desk.answer("b", 5)
         assert value_of(await made.wait(result.run_id)) == {"n": 15, "kept": {"list": [1, [[2, 3]]]}}
+
+
+async def test_a_waiting_result_names_what_it_waited_for_also_when_that_settles_while_it_is_stored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    desk = Desk()
+    async with engine(desk.tools, {"timeoutMs": 100}) as made:
+        capture = Worker.capture
+
+        async def while_it_settles(worker: Worker, max_bytes: int) -> Any:
+            desk.answer("a", 1)
+            for _ in range(50):  # turns of the loop: enough for the call to end
+                await asyncio.sleep(0)
+            return await capture(worker, max_bytes)
+
+        monkeypatch.setattr(Worker, "capture", while_it_settles)
+        result = waiting(await made.exec("return await tools.hold({ name: 'a' })"))
+        assert [call.tool for call in result.pending_tool_calls] == ["openclaw:core:hold"]
+        assert value_of(await made.wait(result.run_id)) == 1
 
 
 async def test_output_of_a_wait_holds_only_what_is_new() -> None:

@@ -114,7 +114,7 @@ def check_store(path: Path, build_id: str) -> tuple[Finding, bool]:
 
 def _check_store(path: Path, build_id: str) -> Finding:
     from codemode_snapshots.sqlite import SqliteStore
-    from codemode_snapshots.sqlite_file import SCHEMA_VERSION
+    from codemode_snapshots.sqlite_schema import SCHEMA_VERSION
 
     key = path.with_name(path.name + ".key")
     try:
@@ -129,16 +129,16 @@ def _check_store(path: Path, build_id: str) -> Finding:
     except SnapshotError as error:
         problem, _, advice = str(error).partition("; ")
         return Finding("store file", "unavailable", problem, advice or "name another file with --store")
-    if totals.snapshots and not key.exists():
+    if totals.runs and not key.exists():
         fix = f"restore {key} from a backup; without it the runs are lost"
-        return Finding("store file", "degraded", f"{totals.snapshots} runs, and no key to open them", fix)
+        return Finding("store file", "degraded", f"{totals.runs} runs, and no key to open them", fix)
     if foreign:
-        problem = f"{foreign} of {totals.snapshots} runs were suspended by another build, and stay for it"
+        problem = f"{foreign} of {totals.runs} runs were suspended by another build, and stay for it"
         fix = (
             "finish them with the version that suspended them; `codemode runs show` tells what each has done"
         )
         return Finding(_OTHER_BUILDS, "degraded", problem, fix)
-    told = f"{path}: schema {SCHEMA_VERSION}, {totals.snapshots} runs, {totals.total_bytes} bytes"
+    told = f"{path}: schema {SCHEMA_VERSION}, {totals.runs} runs, {totals.bytes} bytes"
     return Finding("store file", "ok", told)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from codemode.cli.engine_options import add_engine_arguments, engine_arguments
@@ -63,7 +64,7 @@ async def examine(options: argparse.Namespace, screen: Screen) -> list[Finding]:
     arguments = _arguments(options, findings)
     if arguments is None:
         return findings
-    if arguments["store"] is not None:
+    if isinstance(arguments["store"], Path):
         stored, can_open = check_store(arguments["store"], "" if image is None else image.build_id)
         findings.append(stored)
         if not can_open:

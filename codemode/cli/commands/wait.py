@@ -39,5 +39,5 @@ def require_store(path: str | None) -> None:
     """Commands about runs in a store do not create a new store."""
     if path is None:
         raise CommandError("give --store PATH: the file that the run was left in")
-    if not os.path.isfile(path):
+    if "://" not in path and not os.path.isfile(path):
         raise CommandError(f"--store {path}: there is no such file, so no run is waiting in it")

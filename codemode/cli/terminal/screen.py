@@ -66,6 +66,9 @@ class Screen:
         """Prints one item of a program's output, as it comes."""
         if item.type == "json":
             self.print(escaped_json(bytes(item.raw_value).decode()))
+        elif item.type != "text":
+            named = f" {item.name}" if item.name else ""
+            self.print(escaped(f"[{item.type}{named}: {item.mime_type}, {item.bytes:,} bytes]"))
         elif item.level in _ON_STDERR:
             self.note(escaped(item.text), "red" if item.level == "error" else "yellow")
         else:

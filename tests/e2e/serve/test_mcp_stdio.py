@@ -41,6 +41,27 @@ async def test_garbage_long_lines_and_answers_to_nothing_are_dropped() -> None:
         await works(host)
 
 
+TOO_MUCH = {
+    "lists": ("[" + ",".join(["[]"] * 300_000) + "]", "a message may have 20000 parts"),
+    "keys": ("{" + ",".join(f'"k{at}":{at}' for at in range(11_000)) + "}", "a message may have 20000 parts"),
+    "levels": ("[" * 10_000 + "]" * 10_000, "a message may be nested 256 levels deep"),
+    "bytes": ('"' + "x" * (17 << 20) + '"', "a message may have 16777216 bytes"),
+}
+
+
+@pytest.mark.parametrize("name", TOO_MUCH)
+async def test_a_message_that_is_too_much_is_answered_and_not_decoded(name: str) -> None:
+    arguments, told = TOO_MUCH[name]
+    async with raw_host(*TOOLS, speaks="--mcp", stderr=subprocess.DEVNULL) as host:
+        await greet(host)
+        head = '{"jsonrpc":"2.0","id":"big","method":"tools/call","params":{"name":"exec","arguments":'
+        await host.write(f"{head}{arguments}}}}}\n".encode())
+        answer = await host.read()
+        assert (answer["id"], answer["error"]["code"]) == ("big", -32600)
+        assert answer["error"]["message"].startswith(told)
+        await works(host)
+
+
 async def test_a_flood_of_calls_is_answered_one_by_one() -> None:
     async with raw_host(*TOOLS, speaks="--mcp", stderr=subprocess.DEVNULL) as host:
         await greet(host)
