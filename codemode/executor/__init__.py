@@ -20,6 +20,7 @@ from codemode.executor.calls import (
 from codemode.executor.executor import BROKEN, Executor
 from codemode.executor.hooks import (
     AfterToolCall,
+    AnswerWith,
     BeforeToolCall,
     Block,
     HookChain,
@@ -32,6 +33,7 @@ from codemode.executor.running import Gates
 __all__ = [
     "BROKEN",
     "AfterToolCall",
+    "AnswerWith",
     "ApprovalRequest",
     "Approve",
     "Audit",

@@ -16,9 +16,9 @@ from typing import Any, Protocol
 import msgspec
 
 from codemode.contract.shown_json import shown_names
-from codemode.executor.calls import ApprovalRequest, Decision
+from codemode.executor.calls import TOOL_ASKS, ApprovalRequest, Decision
 from codemode.executor.host_code import ends_the_task
-from codemode.tools import CallContext, Tool
+from codemode.tools import AnswerNeeded, CallContext, Tool
 
 _log = logging.getLogger("codemode.approvals")
 
@@ -54,8 +54,32 @@ def request_approval(
     )
 
 
+def request_answer(
+    tool: Tool, arguments: dict[str, Any], context: CallContext, needed: AnswerNeeded
+) -> ApprovalRequest:
+    """What a tool asks in its call. Raises TypeError or ValueError for a question that is not JSON."""
+    question = msgspec.json.decode(msgspec.json.encode(needed.question))
+    asked = request_approval(tool, arguments, context, needed.summary)
+    name = answer_id(context, tool.id, arguments, question, context.answers)
+    return msgspec.structs.replace(asked, id=name, question=question, answers=context.answers)
+
+
 def approval_id(context: CallContext, tool_id: str, arguments: dict[str, Any], definition: str) -> str:
     return f"apr_{_digest([context.run_id, context.call_id, tool_id, arguments, definition])}"
+
+
+def answer_id(
+    context: CallContext, tool_id: str, arguments: dict[str, Any], question: Any, answers: tuple[Any, ...]
+) -> str:
+    said = [context.run_id, context.call_id, tool_id, arguments, question, answers]
+    return f"{TOOL_ASKS}{_digest(said)}"
+
+
+def proper_id(context: CallContext, tool_id: str, asked: ApprovalRequest) -> str:
+    """The id that this request has if it is for this very call."""
+    if asked.is_asked_by_tool:
+        return answer_id(context, tool_id, asked.arguments, asked.question, asked.answers)
+    return approval_id(context, tool_id, asked.arguments, asked.definition)
 
 
 def definition_of(tool: Tool) -> str:

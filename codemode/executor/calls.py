@@ -16,6 +16,7 @@ from codemode.contract.error_codes import HealthStatus
 from codemode.contract.shown_json import shown_arguments
 from codemode.contract.telemetry import CallStatus
 from codemode.tools import CallContext
+from codemode.tools.content import Content
 
 FailureCode = Literal[
     "tool_error",
@@ -29,6 +30,7 @@ FailureCode = Literal[
 ]
 # Of these the same call may succeed later, unless its tool says otherwise.
 RETRYABLE_CODES = frozenset(("timeout", "interrupted"))
+TOOL_ASKS = "ans_"  # the id of what a tool asks begins with it
 # How the program wrote the call. Only `tools` takes bare names, and only `tools` cannot reach MCP tools.
 Via = Literal["tools", "mcp", "namespace", "host"]
 
@@ -45,13 +47,17 @@ class CallRequest(Struct, frozen=True):
     # Of the JSON that the arguments were decoded from; 0 for arguments of the host's own.
     json_bytes: int = 0
     is_large: bool = False  # checking the arguments is a step for the lane
+    answers: tuple[Any, ...] = ()  # to what the tool asked in this call before
+    fence: int = 1
 
 
 class CallOk(Struct, frozen=True):
-    """`meta` is what the tool adds for the host (`context.meta`)."""
+    """`meta` is what the tool adds for the host (`context.meta`); `contents` are what the handles in the JSON
+    stand for."""
 
     json: bytes
     meta: dict[str, Any] | None = None
+    contents: dict[str, Content] | None = None
 
     @property
     def status(self) -> CallStatus:
@@ -126,6 +132,13 @@ class ApprovalRequest(Struct, frozen=True):
     sender: str = ""
     channel: str = ""
     definition: str = ""  # of what the tool says it is; it is approved with that
+    question: Any = None  # of a tool that asks in its call: it runs again with the answer
+    answers: tuple[Any, ...] = ()  # to what it asked before
+
+    @property
+    def is_asked_by_tool(self) -> bool:
+        """Whether the call is approved already, and its tool wants an answer."""
+        return self.id.startswith(TOOL_ASKS)
 
     def to_dict(self) -> dict[str, Any]:
         return msgspec.to_builtins(self)
@@ -137,8 +150,11 @@ class ApprovalRequest(Struct, frozen=True):
 
 
 class Decision(Struct, frozen=True):
+    """`value` is the answer for a tool that asked."""
+
     approved: bool
     reason: str = ""
+    value: Any = None
 
 
 class Decided(Struct, frozen=True):

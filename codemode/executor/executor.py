@@ -11,12 +11,22 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
+from msgspec.structs import replace as replace_struct
+
 from codemode import clock
 from codemode.catalog import LARGE_CATALOG, Catalog
-from codemode.executor.approvals import Approve, approval_id, ask, definition_of, request_approval
+from codemode.executor.approvals import (
+    Approve,
+    approval_id,
+    ask,
+    definition_of,
+    proper_id,
+    request_approval,
+)
 from codemode.executor.audit import Audit, audit_event, tell_audit
 from codemode.executor.calling import Calling, OnEnd, join
 from codemode.executor.calls import (
@@ -34,7 +44,7 @@ from codemode.executor.failures import failure_of
 from codemode.executor.hooks import AfterToolCall, BeforeToolCall, HookChain, Verdict
 from codemode.executor.host_code import ends_the_task
 from codemode.executor.reporting import Reporter
-from codemode.executor.running import Gates, run_tool
+from codemode.executor.running import Gates, answered, run_tool
 from codemode.executor.validation import refuse_arguments
 from codemode.gate.lane import lane
 from codemode.tools import CallContext, Tool
@@ -108,10 +118,12 @@ class Executor:
 
     def _task_name(self, asked: str) -> str:
         """One text for all calls of a tool. A name that only the program knows is kept nowhere."""
-        tool = self._catalog.get(asked)
-        if tool is None:
-            return "codemode call"
-        return self._task_names.setdefault(tool.id, f"codemode {tool.id}")
+        name = self._task_names.get(asked)
+        if name is None:
+            if self._catalog.get(asked) is None:
+                return "codemode call"
+            name = self._task_names[asked] = f"codemode {asked}"
+        return name
 
     async def _ended(self, request: CallRequest, decided: Decided | None) -> CallResult:
         ended: asyncio.Future[CallResult] = asyncio.get_running_loop().create_future()
@@ -183,7 +195,9 @@ class Executor:
             return self._explain_unknown(asked)
         name = asked[:_MAX_NAME]
         if via == "tools" and name.startswith("mcp:"):
-            hint = " MCP tools are called as MCP.<server>.<tool>({ … }); API.list() shows them."
+            tool = self._catalog.get(asked)
+            called = (tool and self._catalog.mcp_expression(tool)) or "MCP.<server>.<tool>({ … })"
+            hint = f" MCP tools are called as {called}; API.list() names the files that declare them."
             return CallFailed("unknown_tool", "UnknownTool", f'No tool "{name}" in tools.{hint}')
         near = [found for found in self._catalog.nearest(name) if self._can_be_called(found)]
         hint = f" Nearest: {', '.join(near)}." if near else ""
@@ -245,14 +259,19 @@ class Executor:
         """`approved` is an approval that was given before; it counts if exactly that is asked for now."""
         context = self._context(tool, request, calling)
         verdict = (
-            await self._hooks.before(BeforeToolCall(tool.name, tool.id, arguments, context, hints=tool.hints))
+            await self._hooks.before(
+                BeforeToolCall(tool.name, tool.id, arguments, context, hints=tool.hints),
+                is_large=request.is_large,
+            )
             if self._hooks.rules
             else Verdict(arguments)
         )
         if verdict.blocked is not None:
             return CallFailed("denied", "ToolBlocked", f"{tool.name} was blocked: {verdict.blocked}")
+        if verdict.answer is not None:
+            return answered(tool, verdict.answer.value, self._max_result_bytes)
         if verdict.rewritten:
-            refused = refuse_arguments(tool, verdict.arguments)
+            refused = await _in_turn(request, partial(refuse_arguments, tool, verdict.arguments))
             if refused is not None:
                 # The hook's values may be secret: they stay out of the message.
                 _log.error("a hook gave %s arguments it does not take", tool.id)
@@ -278,33 +297,65 @@ class Executor:
     ) -> CallResult:
         context = self._context(tool, request, calling)
         approval, decision = decided.approval, decided.decision
-        naming = partial(approval_id, context, tool.id, approval.arguments, approval.definition)
-        if approval.id != await _in_turn(request, naming):
+        if approval.id != await _in_turn(request, partial(proper_id, context, tool.id, approval)):
             return CallFailed("denied", "ApprovalRefused", f"{tool.name}: the approval is for another action")
         if not decision.approved:
-            reason = f": {decision.reason}" if decision.reason else ""
-            return CallFailed("denied", "ApprovalRefused", f"{tool.name} was not approved{reason}")
+            return _not_approved(tool, decision)
         refused = await _in_turn(request, partial(refuse_arguments, tool, approval.arguments))
         if refused is not None:
             return refused
+        approved = approval.id
+        if approval.is_asked_by_tool:
+            answers = (*approval.answers, decision.value)
+            context, request = replace(context, answers=answers), replace_struct(request, answers=answers)
+            approved = approval_id(context, tool.id, approval.arguments, approval.definition)
         if decided.was_asked_here and approval.definition == definition_of(tool):
             return await self._run(tool, approval.arguments, context, calling)
         # The hooks of this engine have not seen the call, or the tool is another one than was approved.
-        return await self._ask_first(tool, request, approval.arguments, calling, approved=approval.id)
+        return await self._ask_first(tool, request, approval.arguments, calling, approved)
 
     def _run(
         self, tool: Tool, arguments: dict[str, Any], context: CallContext, calling: Calling
     ) -> Awaitable[CallResult]:
-        running = run_tool(
+        running = self._run_once(tool, arguments, context, calling)
+        if self._approve is not None:
+            running = self._asked_handler(tool, arguments, context, calling, running)
+        return self._looked_at(tool, arguments, context, running) if self._hooks.looks_on else running
+
+    def _run_once(
+        self, tool: Tool, arguments: dict[str, Any], context: CallContext, calling: Calling
+    ) -> Awaitable[CallResult]:
+        return run_tool(
             tool, arguments, context, calling, gates=self._gates, max_result_bytes=self._max_result_bytes
         )
-        return self._looked_at(tool, arguments, context, running) if self._hooks.looks_on else running
+
+    async def _asked_handler(
+        self,
+        tool: Tool,
+        arguments: dict[str, Any],
+        context: CallContext,
+        calling: Calling,
+        running: Awaitable[CallResult],
+    ) -> CallResult:
+        """The result of the call; what its tool asks, the host's handler may answer at once."""
+        result = await running
+        while isinstance(result, NeedsApproval):
+            decision = await ask(self._approve, result.approval)
+            if decision is None:
+                break
+            if not decision.approved:
+                return _not_approved(tool, decision)
+            context = replace(context, answers=(*context.answers, decision.value))
+            result = await self._run_once(tool, arguments, context, calling)
+        return result
 
     async def _looked_at(
         self, tool: Tool, arguments: dict[str, Any], context: CallContext, running: Awaitable[CallResult]
     ) -> CallResult:
         begun = time.perf_counter()
         result = await running
+        if isinstance(result, NeedsApproval):
+            return result  # the call is not over
         ms = clock.ms_since(begun)
         await self._hooks.after(AfterToolCall(tool.name, tool.id, arguments, context, result, ms))
         return result
@@ -326,7 +377,15 @@ class Executor:
             calling.abort,  # this call's own: its time-out must not stop its neighbours
             None if sink is None else Reporter(given.run_id, request.call_id, tool.id, calling, sink),
             calling.meta,
+            request.answers,
+            given.contents,
+            request.fence,
         )
+
+
+def _not_approved(tool: Tool, decision: Decision) -> CallFailed:
+    reason = f": {decision.reason}" if decision.reason else ""
+    return CallFailed("denied", "ApprovalRefused", f"{tool.name} was not approved{reason}")
 
 
 async def _in_turn(request: CallRequest, step: Callable[[], T]) -> T:

@@ -12,13 +12,16 @@ import copy
 import inspect
 import logging
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, cast
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from codemode.executor.calls import CallResult
 from codemode.executor.host_code import ends_the_task
+from codemode.gate.lane import lane
 from codemode.tools import CallContext, ToolHints
 
 _log = logging.getLogger("codemode.hooks")
@@ -63,6 +66,13 @@ class RequireApproval(Struct, frozen=True):
     summary: str = ""
 
 
+class AnswerWith(Struct, frozen=True):
+    """Do not run the tool: this is its result, from a cache or in a rehearsal. Hooks after this one are still
+    asked, and may block the call. The ledger and the trajectory say that a hook answered."""
+
+    value: Any = None
+
+
 # Gets the arguments before and after a rewrite; makes those that mean the same agree.
 Agree = Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
 
@@ -74,6 +84,7 @@ class Verdict(Struct, frozen=True):
     rewritten: bool = False
     blocked: str | None = None
     approval: str | None = None  # the summary, maybe empty, if a hook asks for an approval
+    answer: AnswerWith | None = None  # of the first hook that has one
 
 
 class HookChain:
@@ -95,14 +106,23 @@ class HookChain:
         self.rules = bool(self._before)  # a hook wants to be asked before a call
         self.looks_on = bool(self._after)  # a hook wants to hear of calls that are over
 
-    async def before(self, event: BeforeToolCall, agree: Agree | None = None) -> Verdict:
-        """Asks before a call. Raises only what ends the task in which it is called."""
+    async def before(
+        self, event: BeforeToolCall, agree: Agree | None = None, *, is_large: bool = False
+    ) -> Verdict:
+        """Asks before a call. Raises only what ends the task in which it is called. Arguments that are large
+        were decoded from JSON; each hook's copy of them is made in a turn of the lane."""
         verdict = Verdict(event.arguments)
         task = asyncio.current_task()
         for hook in self._before:
             try:
                 # inside the try: arguments of the hook before may not allow a copy
-                answer = hook(replace(event, arguments=copy.deepcopy(verdict.arguments)))
+                if is_large:
+                    made = partial(_copy_of_json, verdict.arguments)
+                    own = await lane().run(made, event.context.session_id)
+                else:
+                    own = copy.deepcopy(verdict.arguments)
+                answer = hook(replace(event, arguments=own))
+                del own
                 answer = await answer if inspect.isawaitable(answer) else answer
             except BaseException as error:
                 if ends_the_task(error, task):
@@ -117,6 +137,8 @@ class HookChain:
                     verdict = replace(verdict, arguments=new, rewritten=True)
                 case Block():
                     return replace(verdict, blocked=answer.reason)
+                case AnswerWith():
+                    verdict = replace(verdict, answer=verdict.answer or answer)
                 case RequireApproval():
                     verdict = replace(verdict, approval=verdict.approval or answer.summary)
                 case _:
@@ -136,3 +158,8 @@ class HookChain:
                 if ends_the_task(error, task):
                     raise
                 _log.exception("after_tool_call failed for %s", event.tool)
+
+
+def _copy_of_json(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Twenty times as fast as a deep copy."""
+    return msgspec.json.decode(msgspec.json.encode(arguments))

@@ -1,15 +1,13 @@
 """Checks arguments against a tool's schema before anything runs; the refusal says what would be right.
 
-References to other documents are never followed. Schemas of servers and clients are not trusted either:
-unfolding.py makes each a tree of bounded size first, because a few nested references can describe more checks
-than there is time for.
+References to other documents are never followed. What would take too long to check is refused; but a tool of
+a server or client gets it as it is, because those check their arguments themselves.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
@@ -20,17 +18,20 @@ from codemode.nearest import did_you_mean, nearest
 from codemode.tools import Tool
 
 if TYPE_CHECKING:  # 30 ms of import, for hosts that may never call a tool
-    from jsonschema_rs import ValidationError, Validator
+    from jsonschema_rs import ValidationError
+
+    from codemode.executor.schema_check import SchemaCheck
 
 _log = logging.getLogger("codemode.executor")
 
 _MAX_PROBLEMS = 5
 _MAX_PROBLEM = 300
+_MAX_PARAMETERS = 600
 _LARGE = 16 << 10  # bytes of JSON; for larger input the refusal names the first problem only
 _MAX_NAMES = 100  # given names compared with a missing one: a program may give any number
-_BACKTRACKING = 20_000
+_TOO_MUCH = "the input has more parts than can be checked against these parameters; send less at once"
 
-_validators: WeakKeyDictionary[Tool, Validator | None] = WeakKeyDictionary()
+_checks: WeakKeyDictionary[Tool, SchemaCheck | None] = WeakKeyDictionary()
 
 
 def refuse_arguments(tool: Tool, arguments: object, json_bytes: int = 0) -> CallFailed | None:
@@ -43,33 +44,25 @@ def refuse_arguments(tool: Tool, arguments: object, json_bytes: int = 0) -> Call
         # Refuses cycles and halves of surrogate pairs. Everything after it relies on that: hooks, approval
         # ids, and the validator, which recurses in native code and would crash on endless nesting.
         size = json_bytes or len(msgspec.json.encode(given))
-        validator = _validator_of(tool)
-        if validator is None or validator.is_valid(given):
+        check = _check_of(tool)
+        if check is None:
             return None
-        errors = _errors(validator, given, most=_MAX_PROBLEMS if size <= _LARGE else 1)
+        if not check.is_affordable(given, size):
+            return _refusal(tool, [_TOO_MUCH]) if tool.trusted else None
+        if check.fits(given):
+            return None
+        errors, seen = check.errors(given, size, most=_MAX_PROBLEMS if size <= _LARGE else 1)
+        problems = [_problem(tool, error, given, seen) for error in errors]
     except (ValueError, TypeError, OverflowError, RecursionError):
         return _refusal(tool, ["the input is not JSON, or nested too deeply"])
-    return _refusal(tool, [_problem(tool, error, given) for error in errors])
-
-
-def _errors(validator: Validator, given: dict[str, Any], most: int) -> list[ValidationError]:
-    """The first `most` errors. Two cost as much as all of them: large input may have millions."""
-    from jsonschema_rs import ValidationError
-
-    if most > 1:
-        return list(islice(validator.iter_errors(given), most))
-    try:
-        validator.validate(given)
-    except ValidationError as error:
-        return [error]
-    return []
+    return _refusal(tool, problems or [f"{size:,} bytes of input that do not fit, too large to say where"])
 
 
 def _refusal(tool: Tool, problems: list[str]) -> CallFailed:
     from codemode.tools.sketch import sketch  # 1 ms, for calls that are refused
 
     told = [problem[:_MAX_PROBLEM] for problem in problems]
-    expected = sketch(tool.parameters)
+    expected = sketch(tool.parameters, longest=_MAX_PARAMETERS)
     return CallFailed(
         "invalid_arguments",
         "InvalidArguments",
@@ -78,30 +71,29 @@ def _refusal(tool: Tool, problems: list[str]) -> CallFailed:
     )
 
 
-def _validator_of(tool: Tool) -> Validator | None:
-    if tool not in _validators:
-        _validators[tool] = _compile(tool)
-    return _validators[tool]
+def _check_of(tool: Tool) -> SchemaCheck | None:
+    try:
+        return _checks[tool]
+    except KeyError:
+        check = _checks[tool] = _compile(tool)
+        return check
 
 
-def _compile(tool: Tool) -> Validator | None:
-    """The schema's validator. A schema that cannot be used refuses nothing: its tool takes any object."""
-    from jsonschema_rs import FancyRegexOptions, validator_for
-
-    from codemode.executor.unfolding import Unusable, unfold
+def _compile(tool: Tool) -> SchemaCheck | None:
+    """A schema that cannot be used refuses nothing: its tool takes any object."""
+    from codemode.executor.schema_check import SchemaCheck
+    from codemode.executor.unfolding import Unusable
 
     try:
-        schema = tool.parameters if tool.trusted else unfold(tool.parameters)
-        return validator_for(
-            schema, offline=True, pattern_options=FancyRegexOptions(backtrack_limit=_BACKTRACKING)
-        )
+        return SchemaCheck(tool.parameters, trusted=tool.trusted)
     except (ValueError, Unusable) as problem:  # jsonschema_rs raises ValueErrors, with the schema in the text
         reason = str(problem).splitlines()[0][:200]
         _log.warning("the parameters of %s are no usable JSON schema: %s", tool.id, reason)
         return None
 
 
-def _problem(tool: Tool, error: ValidationError, given: dict[str, Any]) -> str:
+def _problem(tool: Tool, error: ValidationError, given: dict[str, Any], seen: dict[str, Any]) -> str:
+    """`seen` is what the error is about: the arguments that were given, or an outline of them."""
     path = ".".join(map(str, error.instance_path))
     place = f'"{path}"' if path else "the input"
     facts = error.kind.as_dict()
@@ -109,7 +101,8 @@ def _problem(tool: Tool, error: ValidationError, given: dict[str, Any]) -> str:
         case "additionalProperties" | "unevaluatedProperties":
             known = _properties(tool.parameters, error.schema_path[:-1])
             names = [str(name) for name in facts["unexpected"][:_MAX_PROBLEMS]]
-            more = len(facts["unexpected"]) - len(names)
+            unseen = _count_at(given, error.instance_path) - _count_at(seen, error.instance_path)
+            more = len(facts["unexpected"]) - len(names) + unseen
             told = [_unknown(path, name, known) for name in names]
             return "; ".join([*told, f"and {more} more"] if more else told)
         case "required":
@@ -154,6 +147,13 @@ def _names_at(given: dict[str, Any], path: Sequence[str | int]) -> list[str]:
     for step in path:
         found = found[step]
     return list(cast("dict[str, Any]", found)) if isinstance(found, dict) else []
+
+
+def _count_at(given: dict[str, Any], path: Sequence[str | int]) -> int:
+    found: Any = given
+    for step in path:
+        found = found[step]
+    return len(found)
 
 
 def _kind(value: object) -> str:

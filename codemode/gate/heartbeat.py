@@ -7,7 +7,8 @@ Alarm that rings late, or after the loop was late, first gives the loop the time
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from weakref import WeakKeyDictionary
 
 BEAT_SECONDS = 0.1
@@ -83,7 +84,7 @@ class Alarm:
 
     def _set(self, seconds: float) -> None:
         self._lost = self._heart.lost
-        self._handle = self._loop.call_later(seconds, self._ring)
+        self._handle = self._loop.call_later(max(0.0, seconds), self._ring)
 
     def _ring(self) -> None:
         late = max(self._heart.lost - self._lost, self._loop.time() - self._handle.when())
@@ -91,3 +92,14 @@ class Alarm:
             self._set(late)
         else:
             self._callback()
+
+
+@asynccontextmanager
+async def within(seconds: float) -> AsyncGenerator[None]:
+    """As `asyncio.timeout` does it, but time that the loop lost does not count. Raises TimeoutError."""
+    async with asyncio.timeout(None) as limit:
+        alarm = Alarm(seconds, lambda: limit.reschedule(asyncio.get_running_loop().time()))
+        try:
+            yield
+        finally:
+            alarm.cancel()

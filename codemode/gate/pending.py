@@ -64,19 +64,19 @@ class Account:
         refusal = self._all.refusal(self._session, self.held, more) if more > 0 else None
         if refusal is None:
             self._kept[key] = size
-            self._change(more)
+            self.held += more
+            self._all.change(self._session, more)
         return refusal
 
     def give(self, key: int) -> None:
         """Nothing is kept for this work any more."""
         size = self._kept.pop(key, 0)
         if size:
-            self._change(-size)
+            self.held -= size
+            self._all.change(self._session, -size)
 
     def close(self) -> None:
         self._kept.clear()
-        self._change(-self.held)
-
-    def _change(self, by: int) -> None:
-        self.held += by
-        self._all.change(self._session, by)
+        if self.held:
+            self._all.change(self._session, -self.held)
+            self.held = 0

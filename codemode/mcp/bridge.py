@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from codemode.config import ConfigError
+from codemode.contract.report import McpServerStats
 from codemode.executor.approvals import Ask
 from codemode.tools import Tool
 
@@ -77,6 +78,14 @@ class McpBridge:
                 "refused": link.counts.refused,
                 "disconnected": link.counts.disconnected,
             }
+            for link in self._links
+        ]
+
+    def stats(self) -> list[McpServerStats]:
+        return [
+            McpServerStats(
+                link.server.name, link.counts.dropped, link.counts.refused, link.counts.disconnected
+            )
             for link in self._links
         ]
 

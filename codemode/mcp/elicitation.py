@@ -35,6 +35,7 @@ class Asking:
         self._server = server
         self._ask = ask
         self._running: list[CallAsking] = []
+        self._told = False
 
     @contextmanager
     def during(self, context: CallContext) -> Generator[CallAsking]:
@@ -57,7 +58,10 @@ class Asking:
         from mcp import types
 
         if len(self._running) != 1:
-            _log.warning("%s asked a question that belongs to no one call; declined", self._server)
+            # once a server: one that floods us with questions must not flood the log as well
+            level = logging.DEBUG if self._told else logging.WARNING
+            self._told = True
+            _log.log(level, "%s asked a question that belongs to no one call; declined", self._server)
             return types.ElicitResult(action="decline")
         return await self._running[0].elicit(params)
 

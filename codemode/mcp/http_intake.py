@@ -19,9 +19,9 @@ if TYPE_CHECKING:  # the first connection loads it
     import httpx2
 
 MAX_MESSAGE_BYTES = 16 << 20
-_LINE = re.compile(rb"\r\n|\n|\r")
 _EVENT_END = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
 _MAX_FIELD = 1 << 10  # of an event's id
+_MAX_LINES = 10_000  # of an event
 _MIN_RETRY_MS = 1_000
 _SDK_SECONDS = 0.0002  # what the SDK spends on one message, about
 
@@ -99,9 +99,14 @@ async def refused_packed(
 
 
 def _admit(event: bytes, intake: Intake, asked: MessageId | None) -> bytes:
+    """Raises httpx2.StreamError and Overspent."""
+    if event.count(b"\n") + event.count(b"\r") > _MAX_LINES:
+        import httpx2
+
+        raise httpx2.StreamError(f"an event has more than {_MAX_LINES} lines")
     data: list[bytes] = []
     kept: list[bytes] = []
-    for line in _LINE.split(event):
+    for line in event.splitlines():
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         match name:

@@ -149,7 +149,8 @@ class Intake:
                 return msgspec.json.encode({"jsonrpc": "2.0", "id": sent.id, "result": Raw(stand_in)})
         if len(message) > _MAX_PROTOCOL_BYTES or most_parts(message) > MAX_UNASKED_PARTS:
             return self._refused(message, sent, "the server's answer is too large for what was asked")
-        return message
+        # what the SDK cannot read it drops, and the asker would wait in vain
+        return message if read_envelope(message) is not None else _error(sent.id, WRONG)
 
     def _refused(self, message: bytes, sent: _Sent, why: str) -> bytes:
         self._counts.refused += 1

@@ -20,7 +20,7 @@ from codemode.declarations.declarations import (
     declare_server,
     declare_tool,
 )
-from codemode.declarations.identifiers import SERVER_MEMBERS, assign
+from codemode.declarations.identifiers import SERVER_MEMBERS, assign, server_identifiers
 from codemode.tools import Tool
 
 _encode = msgspec.json.encode
@@ -49,8 +49,7 @@ class Library:
         for tool in tools:
             if tool.source == "mcp":
                 by_server.setdefault(tool.owner, []).append(tool)
-        # the index has a file of its own among theirs
-        identifiers = assign({*by_server, *names}, taken={"$api", "index"}, fallback="server")
+        identifiers = server_identifiers({*by_server, *names})
         self._servers = {
             identifier: ServerView(identifier, owner, by_server[owner])
             for owner, identifier in sorted(identifiers.items(), key=lambda item: item[1])
@@ -63,12 +62,13 @@ class Library:
 
     @property
     def expressions(self) -> dict[str, str]:
-        """How a program names each tool, by catalog id."""
-        return {
-            tool.id: f"MCP.{view.identifier}.{name}"
-            for view in self._servers.values()
-            for name, tool in view.tools.items()
-        }
+        """How a program names each tool, by catalog id; also what lists and reads resources and prompts."""
+        found: dict[str, str] = {}
+        for view in self._servers.values():
+            found |= {tool.id: f"MCP.{view.identifier}.{name}" for name, tool in view.tools.items()}
+            for method, tool in view.methods.items():
+                found[tool.id] = f"MCP.{view.identifier}.{'.'.join(METHODS[method][:2])}"
+        return found
 
     def lookup(self, kind: Lookup, key: str) -> bytes | None:
         """See runtime/README.md for the kinds."""

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from enum import Enum
 from typing import TYPE_CHECKING, Any, cast
 
 from codemode.executor.approvals import Ask
 from codemode.executor.failures import clean_message
+from codemode.gate.heartbeat import Alarm, within
 from codemode.gate.lane import lane
 from codemode.mcp.budget import Counts, Overspent
 from codemode.mcp.elicitation import Asking
@@ -102,7 +102,7 @@ class Link:
     async def probe(self, patience_seconds: float) -> None:
         """Asks the server for its tools, connecting first if needed; `problem` then tells the outcome."""
         try:
-            async with asyncio.timeout(patience_seconds):
+            async with within(patience_seconds):
                 await list_tools(await self._connected(), self.server.name)
                 self.problem = ""
         except TimeoutError:
@@ -171,12 +171,11 @@ class Link:
 
         was_connected = False
         try:
-            # the SDK's scopes open inside this one and outlive the attempt, so it moves the deadline instead
-            limit = anyio.current_time() + self.server.connect_timeout_ms / 1000
-            with anyio.CancelScope(deadline=limit) as attempt:
+            # the SDK's scopes open inside this one and outlive the attempt, so its alarm is taken away
+            with anyio.CancelScope() as attempt, self._patience(attempt) as alarm:
                 async with self._open() as client:
                     tools = await list_tools(client, self.server.name)
-                    attempt.deadline = math.inf
+                    alarm.cancel()
                     was_connected = True
                     await self._take(tools)
                     self._begin(client)
@@ -197,6 +196,14 @@ class Link:
             else:
                 self._attempted.set()
         return was_connected
+
+    @contextmanager
+    def _patience(self, attempt: anyio.CancelScope) -> Generator[Alarm]:
+        alarm = Alarm(self.server.connect_timeout_ms / 1000, attempt.cancel)
+        try:
+            yield alarm
+        finally:
+            alarm.cancel()
 
     def _begin(self, client: Client) -> None:
         self._client, self.state, self.problem = client, LinkState.CONNECTED, ""
@@ -224,7 +231,7 @@ class Link:
                 return
             self._is_stale = False
             try:
-                with anyio.fail_after(self.server.connect_timeout_ms / 1000):
+                async with within(self.server.connect_timeout_ms / 1000):
                     await self._take(await list_tools(client, self.server.name))
             except (McpError, TimeoutError) as error:
                 _log.warning("%s: its new tool list cannot be read: %s", self.server.name, error)

@@ -14,6 +14,7 @@ import msgspec
 from codemode_runtime.parts import exceeds_depth
 
 from codemode.declarations.declarations import METHODS
+from codemode.mcp.content import with_content
 from codemode.mcp.results import ResultReader
 from codemode.mcp.servers import Server
 from codemode.tools import CallContext, Schema, Tool, ToolDefinitionError, ToolHints
@@ -92,11 +93,12 @@ class Listing:
             return before
         returns = definition.get("outputSchema")
         declared = _bounded(cast("object", returns)) if isinstance(returns, dict) else None
-        reader = ResultReader(name, declared)
+        reader = ResultReader(self._server.name, name, declared)
 
         async def run(arguments: dict[str, Any], context: CallContext) -> Any:
             asked = {"name": name, "arguments": arguments}
-            return reader.read(await self._send("tools/call", asked, context))
+            found = with_content(await self._send("tools/call", asked, context), name)
+            return await reader.read(found)
 
         title = definition.get("title")
         return said, Tool(
@@ -126,7 +128,7 @@ class Listing:
         """Programs call resources and prompts like tools, through the same executor."""
 
         async def run(arguments: dict[str, Any], context: CallContext) -> Any:
-            found = await self._send(method, arguments, context)
+            found = with_content(await self._send(method, arguments, context), method)
             return {name: value for name, value in found.items() if name in _METHOD_RESULTS}
 
         hints = ToolHints(read_only=True, idempotent=True, timeout_ms=self._server.timeout_ms)

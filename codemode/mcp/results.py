@@ -1,4 +1,4 @@
-"""Turns a server's answer into the value a program gets, or the failure it can catch. Pure.
+"""Turns a server's answer into the value a program gets, or the failure it can catch.
 
 If the tool declares a result type, the program gets the structured content, checked against it unless the two
 together are too large for that; otherwise it gets the answer in MCP's own form.
@@ -6,20 +6,18 @@ together are too large for that; otherwise it gets the answer in MCP's own form.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
-from codemode_runtime.parts import most_parts
 
-from codemode.executor.unfolding import Unusable, unfold
+from codemode.executor.unfolding import Unusable
+from codemode.gate.lane import is_large, lane
 from codemode.tools import Schema, ToolError
 
-if TYPE_CHECKING:  # takes 30 ms to import, and a host may never call a tool
-    from jsonschema_rs import Validator
+if TYPE_CHECKING:  # a host may never call a tool that declares its result
+    from codemode.executor.schema_check import SchemaCheck
 
-_BACKTRACKING = 20_000
-_MAX_CHECKS = 4_000_000  # parts of the result times parts of its schema: above it the result is not checked
-_PATTERN_WEIGHT = 5_000
 _MAX_PROBLEM = 300
 
 
@@ -31,17 +29,17 @@ class McpError(ToolError):
 
 
 class ResultReader:
-    """Reads the results of one tool. Compiles the validator at the first result."""
+    """Reads the results of one tool. Compiles the declared schema at the first result."""
 
-    def __init__(self, tool: str, declared: Schema | None) -> None:
+    def __init__(self, server: str, tool: str, declared: Schema | None) -> None:
+        self._server = server
         self._tool = tool
         self._declared = declared
-        self._validator: Validator | None = None
-        self._weight = 0
+        self._schema: SchemaCheck | None = None
         self._is_compiled = False
 
-    def read(self, result: dict[str, Any]) -> Any:
-        """`result` is MCP's CallToolResult as JSON. Raises McpError."""
+    async def read(self, result: dict[str, Any]) -> Any:
+        """`result` is MCP's CallToolResult as JSON. A large one is checked in the lane. Raises McpError."""
         if result.get("isError"):
             structured = result.get("structuredContent")
             data = None if structured is None else {"structuredContent": structured}
@@ -50,24 +48,22 @@ class ResultReader:
             return {name: result[name] for name in ("content", "structuredContent") if name in result}
         if "structuredContent" not in result:
             raise McpError(f"{self._tool} has run, but did not return the structured result it declares")
-        self._check(result["structuredContent"])
-        return result["structuredContent"]
+        value = result["structuredContent"]
+        json = msgspec.json.encode(value)
+        check = partial(self._check, value, len(json))
+        await lane().run(check, self._server) if is_large(json) else check()
+        return value
 
-    def _check(self, value: Any) -> None:
+    def _check(self, value: Any, size: int) -> None:
         if not self._is_compiled:
             self._is_compiled = True
-            self._validator, self._weight = _compile(self._declared or {})
-        if self._validator is None or self._weight * most_parts(msgspec.json.encode(value)) > _MAX_CHECKS:
+            self._schema = _compile(self._declared or {})
+        schema = self._schema
+        if schema is None or not schema.is_affordable(value, size) or schema.fits(value):
             return
-        from jsonschema_rs import ValidationError
-
-        try:
-            self._validator.validate(value)  # to the first problem: there may be millions
-        except ValidationError as error:
-            problem = error.message[:_MAX_PROBLEM]
-            raise McpError(
-                f"{self._tool} has run, but its result is not what it declares: {problem}"
-            ) from None
+        errors, _ = schema.errors(value, size, most=1)
+        problem = f": {errors[0].message[:_MAX_PROBLEM]}" if errors else ""
+        raise McpError(f"{self._tool} has run, but its result is not what it declares{problem}")
 
 
 def text_of(result: dict[str, Any]) -> str:
@@ -79,17 +75,11 @@ def text_of(result: dict[str, Any]) -> str:
     )
 
 
-def _compile(schema: Schema) -> tuple[Validator | None, int]:
-    """Unfolds the schema to a bounded tree first, as for arguments: a server may declare anything. With it
-    comes what checking one part of a result may cost, at most."""
-    from jsonschema_rs import FancyRegexOptions, validator_for
+def _compile(schema: Schema) -> SchemaCheck | None:
+    """A server may declare anything: what cannot be used is not checked."""
+    from codemode.executor.schema_check import SchemaCheck
 
     try:
-        tree = unfold(schema)
-        text = msgspec.json.encode(tree)
-        validator = validator_for(
-            tree, offline=True, pattern_options=FancyRegexOptions(backtrack_limit=_BACKTRACKING)
-        )
+        return SchemaCheck(schema, trusted=False)
     except (ValueError, Unusable):
-        return None, 0
-    return validator, most_parts(text) + _PATTERN_WEIGHT * text.count(b'"pattern')
+        return None

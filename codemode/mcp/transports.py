@@ -29,6 +29,7 @@ from codemode.mcp.http_intake import (
 )
 from codemode.mcp.intake import Intake
 from codemode.mcp.servers import Http, Stdio
+from codemode.tools.threads import call_in_thread
 from codemode.trajectory.debug_variables import SSE
 from codemode.trajectory.sse_log import watched
 
@@ -258,8 +259,10 @@ async def open_http(name: str, http: Http, intake: Intake, on_end: OnEnd) -> Asy
     timeout = httpx2.Timeout(_HTTP_SECONDS, read=None)
     # a small compressed answer may be a large one: a bound on its bytes would say nothing
     headers = {**http.headers, "accept-encoding": "identity"}
+    trusted = await call_in_thread("certificates", httpx2.create_ssl_context)  # reads some hundred of them
+    hooks = {"response": [look]}
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks={"response": [look]}) as client,
+        httpx2.AsyncClient(headers=headers, timeout=timeout, verify=trusted, event_hooks=hooks) as client,
         streamable_http_client(http.url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES) as streams,
     ):
         yield streams[0], Noting(streams[1], intake)

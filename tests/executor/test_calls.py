@@ -17,7 +17,6 @@ from codemode.executor import (
     CallResult,
     CallUpdate,
     Executor,
-    Gates,
     ToolWords,
 )
 from codemode.tools import CallContext, Tool, ToolError, tool
@@ -280,9 +279,3 @@ async def test_two_executors_at_once_keep_their_catalogs_apart() -> None:
     requests = [(mine, "mine"), (mine, "theirs"), (theirs, "mine"), (theirs, "theirs")]
     results = list(await asyncio.gather(*(executor.call(CallRequest(name)) for executor, name in requests)))
     assert [result.status for result in results] == ["ok", "error", "error", "ok"]
-
-
-def test_gates_are_shared_where_they_are_passed() -> None:
-    gates = Gates()
-
-    assert gates.of(READ) is gates.of(READ)

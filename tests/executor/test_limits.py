@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import threading
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -254,3 +255,81 @@ async def test_gates_hold_over_runs_while_a_call_uses_them_and_are_forgotten_aft
     assert (most, now) == (2, 0)
     del made
     await until(lambda: gates.in_use == 0)
+
+
+async def test_a_caller_that_gives_up_its_place_or_its_turn_leaves_both_to_the_next() -> None:
+    gates, go_on, ran = Gates(), asyncio.Event(), list[str]()
+
+    @tool(concurrency=1)
+    async def one(name: str) -> None:
+        ran.append(name)
+        await go_on.wait()
+
+    executor = Executor(Catalog([one]), gates=gates)
+    calls = [asyncio.create_task(executor.call(CallRequest("one", {"name": name}))) for name in "abcd"]
+    await until(lambda: ran == ["a"])
+    calls[1].cancel()  # it waits for its turn
+    await asyncio.wait([calls[1]])
+    go_on.set()
+    await asyncio.gather(calls[0], *calls[2:])
+    assert (ran, gates.in_use) == (["a", "c", "d"], 0)
+
+    assert gates.enter(one)
+    turn = asyncio.create_task(gates.wait(one))
+    await asyncio.sleep(0)
+    gates.leave(one)  # the turn is given, and given up before it is taken
+    turn.cancel()
+    await asyncio.wait([turn])
+    assert (turn.cancelled(), gates.in_use) == (True, 0)
+
+
+async def test_only_a_tool_that_waits_sets_a_timer(monkeypatch: pytest.MonkeyPatch) -> None:
+    timers: list[float] = []
+    loop = asyncio.get_running_loop()
+    call_at = loop.call_at
+
+    def noted(when: float, *given: Any, **more: Any) -> asyncio.TimerHandle:
+        timers.append(when)
+        return call_at(when, *given, **more)
+
+    monkeypatch.setattr(loop, "call_at", noted)
+
+    @tool
+    async def quick() -> int:
+        return 1
+
+    @tool
+    async def patient() -> int:
+        await asyncio.sleep(0)
+        return 2
+
+    executor = Executor(Catalog([quick, patient]))
+    assert await executor.call(CallRequest("quick")) == CallOk(b"1")
+    assert timers == []
+    assert await executor.call(CallRequest("patient")) == CallOk(b"2")
+    assert len(timers) == 1
+
+
+async def test_a_tool_may_be_any_awaitable_and_hears_what_it_waits_for() -> None:
+    class Twice:
+        """Waits for two things, and catches the failure of the first."""
+
+        def __await__(self) -> Generator[Any, None, list[str]]:
+            loop, heard = asyncio.get_running_loop(), list[str]()
+            for outcome in (ValueError("no"), "yes"):
+                future: asyncio.Future[str] = loop.create_future()
+                if isinstance(outcome, ValueError):
+                    loop.call_soon(future.set_exception, outcome)
+                else:
+                    loop.call_soon(future.set_result, outcome)
+                try:
+                    heard.append((yield from future.__await__()))
+                except ValueError as error:
+                    heard.append(str(error))
+            return heard
+
+    def run(arguments: dict[str, Any], context: CallContext) -> Twice:
+        return Twice()
+
+    own = Tool("own", "", {"type": "object"}, run)
+    assert await Executor(Catalog([own])).call(CallRequest("own")) == CallOk(b'["no","yes"]')

@@ -1,8 +1,11 @@
 """Arguments are checked before anything happens, and a refusal says what would be right."""
 
 import logging
+import time
+from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +16,7 @@ from codemode.executor.unfolding import Unusable, unfold
 from codemode.executor.validation import refuse_arguments
 from codemode.surface import describe_exec
 from codemode.tools import Source, Tool
+from tests.harness.loop_meter import unit
 from tests.harness.tool_samples import make, takes
 
 SEARCH = make(
@@ -24,7 +28,7 @@ SEARCH = make(
         where=takes("city"),
     ),
 )
-SKETCH = '{ query: string, kind?: "images" | "videos", limit?: integer, where?: { city: string } }'
+SKETCH = '{ query: string, kind?: "images" | "videos", limit?: integer >= 1, where?: { city: string } }'
 
 
 def refusal(tool: Tool, arguments: object) -> CallFailed:
@@ -50,6 +54,76 @@ def test_of_many_wrong_items_in_large_input_the_first_is_told() -> None:
     wrong = '"values.{}" must be integer, not string'
     assert problems(refusal(tool, {"values": ["x"] * 500_000})) == [wrong.format(0)]
     assert problems(refusal(tool, {"values": ["x"] * 10})) == [wrong.format(at) for at in range(5)]
+
+
+_NUMBER = {"type": "integer"}
+_LARGE: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "unknown names": (
+        takes(a=_NUMBER),
+        {f"k{at}": at for at in range(124_990)},
+        "; ".join([*(f'unknown parameter "k{at}"' for at in range(5)), "and 124985 more"]),
+    ),
+    "unknown names below": (
+        takes(a=takes(b=_NUMBER)),
+        {"a": {"b": 1} | {f"k{at}": at for at in range(124_990)}},
+        "; ".join([*(f'unknown parameter "a.k{at}"' for at in range(5)), "and 124985 more"]),
+    ),
+    "a list for a number": (takes(a=_NUMBER), {"a": [[]] * 249_000}, '"a" must be integer, not array'),
+    "objects for a number": (
+        takes(a=_NUMBER),
+        {"a": [{"x": at} for at in range(83_000)]},
+        '"a" must be integer, not array',
+    ),
+    "a long text for a number": (
+        takes(a=_NUMBER),
+        {"a": "x" * 16_000_000},
+        '"a" must be integer, not string',
+    ),
+    "a name is missing": (
+        takes("b", a={"type": "array"}),
+        {"a": ["x" * 9] * 240_000},
+        'missing parameter "b"',
+    ),
+    "none of several": (
+        takes(a={"anyOf": [{"type": "array", "items": _NUMBER}, {"type": "string"}]}),
+        {"a": [*range(240_000), "x"]},
+        "{size:,} bytes of input that do not fit, too large to say where",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", _LARGE)
+def test_saying_what_is_wrong_with_large_arguments_takes_less_than_decoding_them(name: str) -> None:
+    parameters, given, told = _LARGE[name]
+    tool = make("one", parameters=parameters)
+    size = len(msgspec.json.encode(given))
+    found = [_measured(lambda: refuse_arguments(tool, given, size)) for _ in range(3)]
+    assert problems(found[0][0]) == [told.format(size=size)]
+    assert min(spent for _, spent in found) < 1.5 * unit()
+
+
+def _measured(work: Callable[[], CallFailed | None]) -> tuple[CallFailed, float]:
+    began = time.thread_time()
+    refused = work()
+    spent = time.thread_time() - began
+    assert refused is not None
+    return refused, spent
+
+
+def test_arguments_with_more_parts_than_can_be_checked_are_refused_but_a_server_gets_them() -> None:
+    pairs = {"enum": [{"pair": [at, at + 1]} for at in range(500)]}
+    schema = takes(a={"type": "array", "items": pairs})
+    own = make("own", parameters=schema)
+    theirs = make("theirs", parameters=schema, source="mcp")
+    many = {"a": [{"pair": [0, 1]}] * 5_000}
+    assert problems(refusal(own, many)) == [
+        "the input has more parts than can be checked against these parameters; send less at once"
+    ]
+    assert refuse_arguments(theirs, many) is None
+    few = {"a": [{"pair": [0, 1]}] * 100}
+    assert (refuse_arguments(own, few), refuse_arguments(theirs, few)) == (None, None)
+    wrong = {"a": [{"pair": [1, 0]}]}
+    assert problems(refusal(own, wrong)) == problems(refusal(theirs, wrong))
 
 
 def test_a_missing_parameter_is_looked_for_among_a_bounded_number_of_names() -> None:

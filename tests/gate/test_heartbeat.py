@@ -7,11 +7,12 @@ import asyncio
 import pytest
 from codemode_runtime import wire
 
-from codemode import Completed, LoopLate, tool
-from codemode.gate.heartbeat import Alarm, heartbeat
-from tests.harness.engine import engine, value_of
+from codemode import Completed, Engine, LoopLate, tool
+from codemode.gate.heartbeat import Alarm, heartbeat, within
+from tests.harness.engine import Desk, engine, value_of
 from tests.harness.late_loop import LateLoop
 from tests.harness.loops import until
+from tests.harness.mcp_servers import fast, servers
 from tests.harness.workers import start, supervisor
 
 
@@ -103,3 +104,55 @@ async def test_a_stall_is_in_the_stats_the_health_and_the_events() -> None:
         assert check.status == "degraded"
         assert check.reason.startswith(f"held up for {told.ms / 1000:.1f} s, 0 s ago")
         assert isinstance(await made.exec("return 1"), Completed)
+
+
+@pytest.mark.guarantee("late-loops-judge-no-deadline")
+async def test_a_program_whose_tool_answered_during_a_stall_goes_on_in_its_leg() -> None:
+    desk = Desk()
+    async with engine(desk.tools, config={"timeoutMs": 500}) as made:
+        loop = LateLoop()
+        running = asyncio.create_task(made.exec("return await tools.hold({ name: 'a' })"))
+        await desk.asked("a")
+        loop.hold_up(3.0)
+        asyncio.get_running_loop().call_later(0.001, desk.answer, "a", "late")
+        assert value_of(await running) == "late"
+
+
+@pytest.mark.guarantee("late-loops-judge-no-deadline")
+async def test_a_tool_search_program_whose_tool_answered_during_a_stall_has_not_timed_out() -> None:
+    desk = Desk()
+    async with Engine(desk.tools, {}, settings={"warmWorkers": 1}) as made:
+        prepared = await made.tool_search({"mode": "code", "codeTimeoutMs": 1000}).prepare()
+        program = "return await openclaw.tools.call('hold', { name: 'a' })"
+        loop = LateLoop()
+        running = asyncio.create_task(prepared.call("tool_search_code", {"code": program}))
+        await desk.asked("a")
+        loop.hold_up(5.0)
+        asyncio.get_running_loop().call_later(0.001, desk.answer, "a", "late")
+        answer = await running
+        assert (answer.error, answer.value) == (None, "late")
+
+
+@pytest.mark.guarantee("late-loops-judge-no-deadline")
+async def test_an_mcp_server_that_answered_during_a_stall_is_connected() -> None:
+    loop, link = LateLoop(), servers(fast=fast(connectTimeoutMs=5_000))
+    made = Engine((), {"enabled": True}, mcp=link, settings={"warmWorkers": 0})
+    starting = asyncio.create_task(made.start())
+    try:
+        await until(lambda: [one["state"] for one in made.health().mcp] == ["connecting"])
+        loop.hold_up(30.0)
+        await starting
+        assert [(one["state"], one["reason"]) for one in made.health().mcp] == [("connected", "")]
+    finally:
+        await made.close()
+
+
+async def test_time_that_the_loop_lost_is_not_counted_in_a_limit() -> None:
+    loop, answer = LateLoop(), asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_later(0.001, loop.hold_up, 9.0)
+    asyncio.get_running_loop().call_later(0.002, answer.set_result, 7)
+    async with within(0.5):
+        assert await answer == 7
+    with pytest.raises(TimeoutError):
+        async with within(0.001):
+            await asyncio.get_running_loop().create_future()

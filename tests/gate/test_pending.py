@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from codemode import Engine, tool
 from codemode.gate.pending import Account, PendingBytes, share_of
-from tests.harness.engine import Desk, engine, value_of, waiting
+from tests.harness.engine import Desk, engine, failure_of, value_of, waiting
 from tests.harness.loop_meter import LoopMeter, measured
 from tests.harness.loops import until
 
@@ -134,6 +135,76 @@ def test_suspended_runs_with_large_arguments_keep_no_more_than_the_cap() -> None
     found, _, grown = measured(scenario)
     assert "completed" not in found
     assert grown < 64 * _MIB + 120 * _MIB  # and what is on its way from six workers
+
+
+LISTS = "const a = new Array(100e3).fill([]);"
+ARGUMENTS = len('[{"a":[') + 3 * 100_000 - 1 + len("]}]")  # bytes of JSON
+
+
+@tool(requires_approval=True)
+async def approved(a: Any) -> int:
+    """Counts, if somebody says yes."""
+    return len(a)
+
+
+@pytest.mark.guarantee("pending-memory-is-bounded")
+async def test_calls_that_wait_for_an_approval_keep_their_arguments_once_and_as_bytes() -> None:
+    program = f"{LISTS} return await Promise.all([1, 2, 3].map(() => tools.approved({{ a }})))"
+    async with engine([approved], config={"memoryLimitBytes": 256 * _MIB}) as made:
+        asked = waiting(await made.exec(program), "approval")
+        run = made._runs.get(asked.run_id)  # pyright: ignore[reportPrivateUsage]
+        assert run is not None
+        works = list(run.in_flight.pending.values())
+        await until(lambda: all(work.approval is not None for work in works))
+        assert _held(made) == 3 * ARGUMENTS
+        assert [(len(work.args), len(work.asked)) for work in works] == 3 * [(0, ARGUMENTS)]
+        assert [work.approval and work.approval.arguments for work in works] == [{}, {}, {}]
+        details = await made.run_info(asked.run_id)
+        assert details is not None
+        assert [one.arguments for one in details.approvals] == 3 * [{"a": [[]] * 100_000}]
+        assert details.approvals[0].lines() == [f'a: [{"[]," * 24}"99,976 more"]']
+        for one in details.approvals:
+            assert await made.approve(asked.run_id, one.id)
+        assert value_of(await made.wait(asked.run_id)) == 3 * [100_000]
+        assert _held(made) == 0
+
+
+@pytest.mark.guarantee("pending-memory-is-bounded")
+async def test_what_a_run_keeps_is_counted_by_the_engine_that_takes_it_over(tmp_path: Path) -> None:
+    store = tmp_path / "runs.sqlite"
+    program = """const a = 'x'.repeat(1200e3);
+        const all = Promise.all([tools.approved({ a: 'x' }), tools.approved({ a })]);
+        await tools.hold({ name: 'one' }); return await all"""
+    desk = Desk()
+    async with engine([*desk.tools, approved], store=store) as made:
+        asked = waiting(await made.exec(program), "approval")
+        run = made._runs.get(asked.run_id)  # pyright: ignore[reportPrivateUsage]
+        assert run is not None
+        await until(lambda: sum(work.approval is not None for work in run.in_flight.pending.values()) == 2)
+        desk.answer("one", 1)
+        await until(lambda: bool(run.in_flight.settled))
+        asked = waiting(await made.wait(asked.run_id), "approval")  # stored again, with both
+        first, second = [call.approval.id for call in asked.pending_tool_calls if call.approval]
+    both = [*desk.tools, approved]
+    async with engine(both, store=store, settings={"maxPendingBytes": _MIB}) as small:
+        assert not await small.approve(asked.run_id, first)
+        refused = failure_of(await small.wait(asked.run_id), "runtime_unavailable")
+        assert refused.error == (
+            "There is no room here to take over this run: a run may keep 1,048,576 bytes (maxPendingBytes). "
+            "It is kept: wait for it later."
+        )
+        assert _held(small) == 0
+    async with engine(both, store=store) as made:
+        assert await made.approve(asked.run_id, first)
+        waiting(await made.wait(asked.run_id), "approval")
+        assert _held(made) == len('[{"a":""}]') + 1_200_000
+        assert await made.approve(asked.run_id, second)
+        assert value_of(await made.wait(asked.run_id)) == [1, 1_200_000]
+        assert _held(made) == 0
+
+
+def _held(made: Engine) -> int:
+    return made._services.work.pending.held  # pyright: ignore[reportPrivateUsage]
 
 
 def _keeper() -> Any:

@@ -4,16 +4,15 @@ runs are right."""
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from codemode import Completed, Engine, tool
+from codemode import BeforeToolCall, Completed, Engine, tool
 from tests.harness.engine import value_of
-from tests.harness.loop_meter import LoopMeter, measured
+from tests.harness.loop_meter import MOST_UNITS, LoopMeter, measured
 
-# Units of tests/harness/loop_meter.py: one is the largest value decoded once.
-MOST = 5.0
 _MANY = 10_000
 
 
@@ -35,6 +34,18 @@ async def strict(a: int) -> int:
     return a
 
 
+@dataclass
+class Point:
+    x: int = 0
+
+
+@tool
+async def closed(a: Point) -> int:
+    """Takes a point."""
+    return a.x
+
+
+KEYS = "const a = {{}}; for (let i = 0; i < {}; i++) a['k' + i] = i;"
 LISTS = "const a = new Array(249e3).fill([]);"
 PROGRAMS = {
     "lists": f"{LISTS} for (;;) await Promise.all(Array.from({{length: 16}}, () => tools.anything({{ a }})))",
@@ -47,9 +58,11 @@ PROGRAMS = {
     ".catch(() => 1)",
     "objects": "const a = Array.from({length: 249e3}, () => ({ x: 1, y: 2, z: 3 }));"
     " for (;;) await tools.anything({ a }).catch(() => 1)",
-    "unknown keys": "const a = {}; for (let i = 0; i < 120e3; i++) a['k' + i] = i;"
-    " for (;;) await tools.anything(a).catch(() => 1)",
+    "unknown keys": f"{KEYS.format(124_990)} for (;;) await tools.anything(a).catch(() => 1)",
+    "more unknown keys": f"{KEYS.format(300_000)} for (;;) await tools.anything(a).catch(() => 1)",
+    "unknown keys below": f"{KEYS.format(124_000)} for (;;) await tools.closed({{ a }}).catch(() => 1)",
     "numbers": "const a = new Array(3e6).fill(7); for (;;) await tools.anything({ a }).catch(() => 1)",
+    "a wrong text": "const a = 'x'.repeat(15e6); for (;;) await tools.strict({ a }).catch(() => 1)",
     "wrong": "const a = new Array(120e3).fill('x'); for (;;) await tools.strict({ a }).catch(() => 1)",
     "approvals": f"{LISTS} await Promise.all(Array.from({{length: 16}}, () => tools.approved({{ a }})))",
     "timers": "for (;;) { for (let i = 0; i < 9000; i++) clearTimeout(setTimeout(() => 1));"
@@ -64,7 +77,9 @@ PROGRAMS = {
 def test_no_program_holds_up_the_loop_and_a_neighbour_has_its_results(name: str) -> None:
     async def scenario(meter: LoopMeter) -> list[Any]:
         config = {"enabled": True, "timeoutMs": 2_000, "memoryLimitBytes": 256 << 20}
-        async with Engine([anything, approved, strict], config, settings={"warmWorkers": 2}) as engine:
+        async with Engine(
+            [anything, approved, closed, strict], config, settings={"warmWorkers": 2}
+        ) as engine:
             await engine.exec("return await tools.anything()")
             meter.begin()
             hostile = asyncio.create_task(engine.exec(PROGRAMS[name], session="hostile"))
@@ -76,7 +91,35 @@ def test_no_program_holds_up_the_loop_and_a_neighbour_has_its_results(name: str)
 
     found, worst, _ = measured(scenario)
     assert set(found) == {1}
-    assert worst < MOST
+    assert worst < MOST_UNITS
+
+
+class Looker:
+    """Looks at every call, twice over."""
+
+    def __init__(self) -> None:
+        self.seen: set[int] = set()
+
+    def before_tool_call(self, event: BeforeToolCall) -> None:
+        """Spoils its own copy."""
+        given = event.arguments.pop("a", None)
+        self.seen.add(len(given) if isinstance(given, list | str) else 0)  # pyright: ignore[reportUnknownArgumentType] - of any items
+
+
+def test_hooks_are_given_copies_of_large_arguments_without_holding_up_the_loop() -> None:
+    first, second = Looker(), Looker()
+
+    async def scenario(meter: LoopMeter) -> Any:
+        async with Engine([anything], {"enabled": True}, hooks=[first, second]) as engine:
+            await engine.exec("return await tools.anything()")
+            meter.begin()
+            program = f"{LISTS} return await Promise.all([1, 2].map(() => tools.anything({{ a }})))"
+            return value_of(await engine.exec(program))
+
+    found, worst, _ = measured(scenario)
+    assert found == [1, 1]
+    assert first.seen == second.seen == {0, 249_000}
+    assert worst < MOST_UNITS
 
 
 def test_misspelt_calls_over_ten_thousand_tools_do_not_hold_up_the_loop() -> None:
@@ -92,7 +135,7 @@ def test_misspelt_calls_over_ten_thousand_tools_do_not_hold_up_the_loop() -> Non
 
     found, worst, _ = measured(scenario)
     assert found.count("Nearest: ") == 16
-    assert worst < MOST
+    assert worst < MOST_UNITS
 
 
 def _named(name: str) -> Any:

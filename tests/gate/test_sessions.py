@@ -1,15 +1,21 @@
-"""One session cannot use up what others need: workers, places in the queue, suspended runs."""
+"""One session cannot use up what others need: workers, places in the queue, suspended runs, the store."""
 
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from codemode import Failed
+from codemode.gate.shares import SessionShares
 from codemode.workers.errors import QueueFull
 from tests.harness.engine import Desk, engine, failure_of, value_of, waiting
 from tests.harness.workers import supervisor
 
+_MIB = 1 << 20
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
 
@@ -54,3 +60,52 @@ async def test_a_session_with_its_share_of_suspended_runs_is_refused_and_another
         assert value_of(await made.wait(held[0].run_id, session="greedy")) == 1
         waiting(await made.exec(program, session="greedy"), "yield")
         waiting(await made.exec(program, session="other"), "yield")
+
+
+@pytest.mark.guarantee("sessions-leave-room")
+@pytest.mark.parametrize("is_file", [False, True])
+async def test_a_session_with_its_share_of_the_store_is_refused_and_another_is_not(
+    tmp_path: Path, is_file: bool
+) -> None:
+    program = "const a = crypto.getRandomValues(new Uint8Array(60e3)); await yield_control(); return a.length"
+    store = tmp_path / "runs.sqlite" if is_file else None
+    async with engine(store=store, settings={"maxStoreBytes": _MIB}) as made:
+        share, held = 3 * _MIB // 4, list[str]()
+        while True:
+            result = await made.exec(program, session="greedy")
+            if isinstance(result, Failed):
+                break
+            held.append(waiting(result, "yield").run_id)
+            used = sum(run.bytes for run in await made.runs())
+            assert used <= share
+        assert result.code == "snapshot_limit_exceeded"
+        assert f"allows {share} (total_bytes)" in result.error
+        other = waiting(await made.exec(program, session="other"), "yield")
+        assert value_of(await made.wait(held.pop(), session="greedy")) == 60_000
+        waiting(await made.exec(program, session="greedy"), "yield")
+        assert value_of(await made.wait(other.run_id, session="other")) == 60_000
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("ab"), st.integers(0, 9), st.booleans())))
+def test_the_shares_of_sessions_are_what_their_runs_add_up_to(
+    steps: list[tuple[int, str, int, bool]],
+) -> None:
+    shares, known = SessionShares(100, 20, 50, "default"), dict[str, tuple[str, int]]()
+    for number, session, size, goes in steps:
+        run_id = str(number)
+        session = known.get(run_id, (session, 0))[0]  # a run keeps its session
+        if goes:
+            shares.drop(run_id)
+            known.pop(run_id, None)
+            continue
+        others = sum(held for name, (whose, held) in known.items() if whose == session and name != run_id)
+        found = shares.excess(run_id, session, size)
+        is_more = size > known.get(run_id, ("", 0))[1]
+        assert (found is not None) == (is_more and others + size > 10)
+        assert shares.excess(run_id, "default", size) is None
+        if found is None:
+            shares.put(run_id, session, size)
+            known[run_id] = (session, size)
+    for run_id in list(known):
+        shares.drop(run_id)
+    assert (shares._kept, shares._sessions) == ({}, {})  # pyright: ignore[reportPrivateUsage]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+import httpx2
 import pytest
 
 from codemode.mcp.budget import (
@@ -83,3 +84,12 @@ async def test_events_are_framed_alike_however_their_bytes_arrive(end: bytes, si
     found = [told async for told in admitted_events(chunks(), intake, None)]
     first, second = PING, PING.replace(b",", b", ", 1)
     assert found == [b"id: 1\nretry: 1000\ndata: " + first + b"\n\n", b"data: " + second + b"\n\n"]
+
+
+async def test_an_event_of_very_many_lines_ends_its_stream_before_they_are_taken_apart() -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        yield b"data:\n" * 10_002 + b"\n"
+
+    intake = Intake("one", Counts(), lambda: None)
+    with pytest.raises(httpx2.StreamError, match="an event has more than 10000 lines"):
+        _ = [told async for told in admitted_events(chunks(), intake, None)]

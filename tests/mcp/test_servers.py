@@ -15,7 +15,7 @@ from codemode import Engine
 from codemode.executor import AfterToolCall, ApprovalRequest, AuditEvent, BeforeToolCall, Block
 from tests.harness.engine import engine, failure_of, statuses, texts, value_of, waiting
 from tests.harness.loops import until
-from tests.harness.mcp_servers import fast, fast_at, fast_listening, free_port, servers
+from tests.harness.mcp_servers import fast, fast_at, fast_listening, free_port, give, servers
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -98,15 +98,17 @@ async def test_wrong_arguments_are_refused_before_the_server_hears_of_them() -> 
     assert "takes one object, not number" in told
 
 
-async def test_mcp_tools_are_in_no_view_of_tools() -> None:
+async def test_mcp_tools_are_in_no_view_of_tools_but_searches_find_them() -> None:
     program = """
     const refused = await tools.call("mcp:fast:add", { a: 1 }).catch((e) => e.code);
     const described = await tools.describe("mcp:fast:add").catch((e) => e.code);
     const found = await tools.search("add numbers");
-    return [ALL_TOOLS, found, Object.keys(tools).includes("add"), refused, described];
+    return [ALL_TOOLS, found[0].call, Object.keys(tools).includes("add"), refused, described];
     """
     async with over("stdio") as made:
-        assert value_of(await made.exec(program)) == [[], [], False, "unknown_tool", "unknown_tool"]
+        assert value_of(await made.exec(program)) == [
+            [], "MCP.fast.add({ a })", False, "unknown_tool", "unknown_tool",
+        ]  # fmt: skip
 
 
 async def test_declarations_are_read_without_a_call() -> None:
@@ -275,7 +277,7 @@ async def test_calls_to_one_server_run_at_once(tmp_path: Path) -> None:
             )
         )
         await until(lambda: (tmp_path / "answer.asked").exists())
-        path.write_text("held")
+        give(path, "held")
         result = await leg
         assert (value_of(result), texts(result)) == ("held", ['{"result":2}'])
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.harness.engine import engine, statuses, value_of, waiting
 from tests.harness.loops import until
-from tests.harness.mcp_servers import fast, servers
+from tests.harness.mcp_servers import fast, give, servers
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -26,7 +26,7 @@ async def test_a_call_in_flight_at_suspension_is_delivered_after_wait(tmp_path: 
     async with engine((), SHORT, mcp=servers(fast=fast())) as made:
         first = waiting(await made.exec(HELD % ("hold", str(path))), "pending_tools")
         pending = [(call.method, call.tool) for call in first.pending_tool_calls]
-        path.write_text("late")
+        give(path, "late")
         result = await made.wait(first.run_id)
         assert pending == [("call", "mcp:fast:hold")]
         assert value_of(result) == ["after", "late"]
@@ -45,7 +45,7 @@ async def test_after_a_restart_a_call_is_interrupted_or_repeated_if_its_tool_is_
     async with engine((), SHORT, **options) as made:
         first = waiting(await made.exec(HELD % (tool, str(path))), "pending_tools")
     (tmp_path / "answer.asked").unlink()
-    path.write_text("second time")
+    give(path, "second time")
     async with engine((), **options) as made:
         assert value_of(await made.wait(first.run_id)) == ["after", told]
         assert (tmp_path / "answer.asked").exists() == (tool == "holdAgain")

@@ -5,9 +5,9 @@ uvicorn waits for ever for the head of a request, and counts connections only on
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
+from codemode.gate.heartbeat import Alarm
 from codemode.serve.options import HttpLimits
 
 if TYPE_CHECKING:  # loaded when it is served
@@ -21,7 +21,7 @@ def bounded_protocol(limits: HttpLimits) -> type[H11Protocol]:
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Bounded(H11Protocol):
-        _timer: asyncio.TimerHandle | None = None
+        _timer: Alarm | None = None
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
@@ -44,7 +44,7 @@ def bounded_protocol(limits: HttpLimits) -> type[H11Protocol]:
             if self._is_served():
                 self._stop_watch()
             elif self._timer is None:
-                self._timer = self.loop.call_later(limits.head_seconds, self._give_up)
+                self._timer = Alarm(limits.head_seconds, self._give_up)
 
         def _is_served(self) -> bool:
             return self.cycle is not None and not self.cycle.response_complete  # type: ignore[redundant-expr] - None at first

@@ -9,13 +9,14 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 import msgspec
-from codemode_runtime.parts import MAX_DEPTH, Measure, measure
+from codemode_runtime.parts import Measure, measure
 
+from codemode.gate.heartbeat import within
 from codemode.gate.lane import is_large, lane
 from codemode.serve.mcp.connections import RETRY_SECONDS
+from codemode.serve.mcp.measured import MAX_PARTS, too_much
 from codemode.serve.options import HttpLimits
 
-MAX_PARTS = 20_000  # of one request: a program is one string
 _LINGER_SECONDS = 2.0
 
 Message = MutableMapping[str, Any]
@@ -83,7 +84,7 @@ class _Body:
         """Raises _TurnedAway, and _Gone."""
         self._make_room(_announced(scope))
         try:
-            async with asyncio.timeout(self._door.body_seconds):
+            async with within(self._door.body_seconds):
                 while await self._read_more(receive):
                     pass
         except TimeoutError:
@@ -124,12 +125,9 @@ class _Body:
 
 
 def _check(found: Measure) -> None:
-    if found.parts > MAX_PARTS:
-        raise _TurnedAway(
-            413, f"a message may have {MAX_PARTS} parts: lists, objects, keys, strings, numbers"
-        )
-    if found.is_deep:
-        raise _TurnedAway(400, f"a message may be nested {MAX_DEPTH} levels deep")
+    refusal = too_much(found)
+    if refusal is not None:
+        raise _TurnedAway(413 if found.parts > MAX_PARTS else 400, refusal)
 
 
 def _header(scope: Message, name: bytes) -> bytes | None:

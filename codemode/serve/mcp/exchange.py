@@ -16,6 +16,7 @@ from msgspec import Struct
 from codemode.contract.results import CodeModeResult, Output, PendingCall, Waiting
 from codemode.engine import Engine
 from codemode.executor import Decision
+from codemode.gate.unseen import Unseen
 from codemode.runs.caller_task import finish_despite_cancel
 from codemode.serve.mcp.asking import (
     ApprovalTexts,
@@ -26,7 +27,6 @@ from codemode.serve.mcp.asking import (
     question,
 )
 from codemode.serve.mcp.progress import progress_told
-from codemode.serve.mcp.unseen_results import Held
 
 if TYPE_CHECKING:  # loaded when it is served
     from mcp import types
@@ -47,7 +47,7 @@ class Exchange:
 
     engine: Engine
     asked: ApprovalTexts
-    held: Held
+    held: Unseen[Waiting]
     context: ServerRequestContext[Any, Any]
     session: str
     aside: list[str] = field(default_factory=list[str])
@@ -102,7 +102,7 @@ class Exchange:
     def _input_required(self, result: Waiting, calls: list[PendingCall]) -> types.InputRequiredResult:
         from mcp import types
 
-        self.held.put(self.session, result)
+        self.held.put(self.session, result.run_id, result)
         state = ExchangeState(
             result.run_id, [call.approval.id for call in calls if call.approval], self.aside
         )

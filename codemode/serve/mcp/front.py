@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from codemode.catalog import Catalog
+from codemode.contract.for_model import content_of, for_model
 from codemode.contract.results import CodeModeResult, Waiting
 from codemode.engine import Engine
+from codemode.gate.unseen import Unseen
 from codemode.serve.mcp.asking import ApprovalTexts, can_elicit
+from codemode.serve.mcp.blocks import mcp_block
 from codemode.serve.mcp.exchange import Exchange, ExchangeState
-from codemode.serve.mcp.unseen_results import Held
 from codemode.surface import check_payload, describe_exec, exec_tool, render_tools, wait_tool
 from codemode.tools import Tool
 from codemode.trajectory.payload_log import log_payload
@@ -35,7 +37,7 @@ class Front:
     def __init__(self, engine: Engine, asked: ApprovalTexts, stdio_session: str | None = None) -> None:
         self._engine = engine
         self._asked = asked
-        self._held = Held()
+        self._held: Unseen[Waiting] = Unseen()
         self._stdio_session = stdio_session or f"mcp-stdio-{secrets.token_hex(16)}"
 
     async def list_tools(
@@ -84,12 +86,14 @@ class Front:
         """What the model sees, twice: as data, and as text for clients that show only text to the model."""
         from mcp import types
 
-        shown = result.for_model()
+        whole = result.to_dict()
+        shown = for_model(whole)
         texts = [msgspec.json.encode(shown).decode()]
         if isinstance(result, Waiting) and result.reason == "approval":
             texts.append(_PUT_ASIDE if can_ask else _NOBODY_CAN)
+        words: list[types.ContentBlock] = [types.TextContent(text=text) for text in texts]
         return types.CallToolResult(
-            content=[types.TextContent(text=text) for text in texts],
+            content=[*words, *(mcp_block(item) for item in content_of(whole["output"]))],
             structured_content=shown,
             is_error=result.status == "failed",
         )
