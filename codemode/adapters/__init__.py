@@ -4,6 +4,6 @@ They share `calling`: the tools of one prepared run, called by name with the JSO
 way, from a framework's tools to ours, is codemode/tools/adapters.py.
 """
 
-from codemode.adapters.calling import ModelAnswer, ModelTools, prepare_tools
+from codemode.adapters.calling import ModelAnswer, ModelTools, prepare_tools, prepare_tools_blocking
 
-__all__ = ["ModelAnswer", "ModelTools", "prepare_tools"]
+__all__ = ["ModelAnswer", "ModelTools", "prepare_tools", "prepare_tools_blocking"]

@@ -7,25 +7,33 @@ answer for anything it sends; exceptions are for mistakes of the host.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakValueDictionary
 
 import msgspec
 from msgspec import Struct
 
+from codemode.adapters.blocks import ShownContent, shown_of_contents, shown_of_output
+from codemode.adapters.home_loop import HomeLoop
 from codemode.config import ConfigError
 from codemode.contract.for_model import for_model
 from codemode.contract.results import failed
-from codemode.contract.scope import scope_of
-from codemode.executor import CallFailed, CallRequest, CallResult, NeedsApproval
+from codemode.contract.scope import Scope, scope_of
+from codemode.executor import ApprovalRequest, CallFailed, CallRequest, CallResult, Decision, NeedsApproval
+from codemode.gate.unseen import Unseen
 from codemode.nearest import did_you_mean
 from codemode.surface import PreparedRun, check_payload, render_tools
 from codemode.tools import CallContext, Tool
+from codemode.tools.framework_context import FrameworkContext, calling_in
 from codemode.trajectory.debug_variables import MODEL_PAYLOAD
 from codemode.trajectory.payload_log import log_payload
 
 if TYPE_CHECKING:
+    from codemode.blocking import BlockingEngine
     from codemode.engine import Engine
 
 _MAX_NAME = 120
@@ -33,23 +41,60 @@ _encode = msgspec.json.encode
 
 
 class ModelAnswer(Struct, frozen=True):
-    """`value` is JSON; `text` is the same for a model: a string as it is, other values as JSON text."""
+    """`value` is JSON; `text` is the same for a model: a string as it is, other values as JSON text.
+
+    `asks` is set where a call without code mode was not made, because it needs an approval.
+    """
 
     value: Any
     is_error: bool = False
+    asks: ApprovalRequest | None = None
+    content: tuple[ShownContent, ...] = ()  # the images and files that `value` names by their `ref`
+    output: Sequence[Mapping[str, Any]] = ()  # of the result, with all data
 
     @property
     def text(self) -> str:
         return self.value if isinstance(self.value, str) else _encode(self.value).decode()
 
+    @property
+    def waiting_run(self) -> str:
+        """The id of the run that waits; "" if this is no result of such a run."""
+        found = self._result
+        return str(found.get("runId", "")) if found.get("status") == "waiting" else ""
+
+    @property
+    def asking_run(self) -> str:
+        """The id of the run, if it waits for an approval."""
+        return self.waiting_run if self._result.get("reason") == "approval" else ""
+
+    @property
+    def _result(self) -> Mapping[str, Any]:
+        is_result = isinstance(self.value, Mapping)
+        return cast("Mapping[str, Any]", self.value if is_result else {})
+
 
 class ModelTools:
-    """The tools of one run of an agent; `prepare_tools` makes it."""
+    """The tools of one run of an agent; `prepare_tools` makes it.
 
-    def __init__(self, prepared: PreparedRun, context: CallContext | None = None) -> None:
+    They may be called in any event loop: the work is done in the loop that prepared them.
+    """
+
+    def __init__(
+        self,
+        prepared: PreparedRun,
+        context: CallContext | None = None,
+        engine: Engine | None = None,
+        scope: Scope | None = None,
+    ) -> None:
         """Raises ConfigError if two visible tools share a name: a model could not tell them apart."""
         self.prepared = prepared
+        self.engine = engine
+        self.scope = scope or Scope()
+        self.home = HomeLoop()
+        self.unseen: Unseen[list[Any]] = Unseen()  # output of runs that ask before their caller sees it
+        self._places: WeakValueDictionary[tuple[str, str], FrameworkContext] = WeakValueDictionary()
         self._context = context or CallContext()
+        self._is_chosen = False  # for another session than the one that was prepared
         self._named: dict[str, Tool] = {}
         for tool in prepared.visible:
             if tool.name in self._named:
@@ -72,6 +117,31 @@ class ModelTools:
         """Whether this is code mode: exec and wait, and nothing else."""
         return self.prepared.active
 
+    def of_session(self, session: str, *, context: CallContext | None = None) -> ModelTools:
+        """The same tools for another session of the same agent: prepare once, and call for many users.
+
+        `context` is what the host says of this caller. What the model is shown stays as it was prepared.
+        """
+        other = copy(self)
+        told = self._context if context is None else context
+        other.scope = msgspec.structs.replace(self.scope, session=session)
+        other._context = replace(told, agent_id=self.scope.agent, session_id=session)
+        other._is_chosen = True
+        return other
+
+    @contextmanager
+    def inside(self, context: Any, run_id: str = "") -> Generator[FrameworkContext]:
+        """Nested tools that are called inside may take this context of their framework; so do those of the
+        run that goes on."""
+        place = self._places.get((self.scope.session, run_id)) or FrameworkContext(context)
+        place.value = context
+        with calling_in(FrameworkContext(context) if run_id else place):
+            yield place
+
+    def remember(self, run_id: str, place: FrameworkContext) -> None:
+        """The calls of this run look there for the framework's context."""
+        self._places[self.scope.session, run_id] = place
+
     def guard(self, payload: Mapping[str, Any]) -> None:
         """Checks a request before the host sends it. Raises PayloadRefused if code mode is on and the request
         shows the model anything but exec and wait. The payload log shows the request."""
@@ -85,9 +155,25 @@ class ModelTools:
             log_payload({"tools": render_tools(self.visible, "openai")}, framework)
 
     async def call(
-        self, name: str, arguments: Mapping[str, Any] | str | None, call_id: str = ""
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | str | None,
+        call_id: str = "",
+        decision: Decision | None = None,
     ) -> ModelAnswer:
-        """Calls a tool. `arguments` may be JSON text, as OpenAI sends it. Cancelling aborts the run."""
+        """Calls a tool. `arguments` may be JSON text, as OpenAI sends it. Cancelling aborts the run.
+
+        `decision` is for a tool that is shown as it is and needs an approval.
+        """
+        return await self.home.do(self._call(name, arguments, call_id, decision))
+
+    async def _call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | str | None,
+        call_id: str,
+        decision: Decision | None,
+    ) -> ModelAnswer:
         try:
             given = _read(arguments)
         except ValueError as problem:
@@ -96,12 +182,21 @@ class ModelTools:
         if tool is None:
             return self._refuse(self._unknown(name[:_MAX_NAME]))
         if tool.control:
-            return _of_result(await tool.run(given, CallContext(call_id=call_id)))
+            own = replace(self._context, call_id=call_id) if self._is_chosen else CallContext(call_id=call_id)
+            result = await tool.run(given, own)
+            run_id = result.get("runId") or given.get("runId")
+            if isinstance(run_id, str):
+                before = self.unseen.take(self.scope.session, run_id)
+                result = {**result, "output": [*(before or ()), *result["output"]]}
+            return _of_result(result)
         executor = self.prepared.executor
         if executor is None:
             raise ConfigError("prepared", "without code mode, tools are called through Engine.prepare.")
         request = CallRequest(tool.id, given, call_id, context=self._context, via="host")
-        return _of_call(tool, await executor.call(request))
+        ended = await executor.call(request)
+        if isinstance(ended, NeedsApproval) and decision is not None:
+            ended = await executor.resume(request, ended.approval, decision)
+        return _of_call(tool, ended)
 
     def _refuse(self, problem: str) -> ModelAnswer:
         return (
@@ -128,7 +223,12 @@ async def prepare_tools(engine: Engine, **options: Any) -> ModelTools:
     given: CallContext = options.get("context") or CallContext()
     names = {name: options[name] for name in ("agent", "session", "agent_run") if name in options}
     who = scope_of(options.get("scope"), **names)
-    return ModelTools(prepared, replace(given, agent_id=who.agent, session_id=who.session))
+    return ModelTools(prepared, replace(given, agent_id=who.agent, session_id=who.session), engine, who)
+
+
+def prepare_tools_blocking(engine: BlockingEngine, **options: Any) -> ModelTools:
+    """The same for a BlockingEngine: its tools are called in the engine's own thread."""
+    return engine.thread.do(prepare_tools(engine.engine, **options))
 
 
 def _read(arguments: Mapping[str, Any] | str | None) -> dict[str, Any]:
@@ -144,7 +244,9 @@ def _read(arguments: Mapping[str, Any] | str | None) -> dict[str, Any]:
 
 
 def _of_result(result: Mapping[str, Any]) -> ModelAnswer:
-    return ModelAnswer(for_model(result), result["status"] == "failed")
+    output = result["output"]
+    shown = shown_of_output(output)
+    return ModelAnswer(for_model(result), result["status"] == "failed", content=shown, output=output)
 
 
 def _of_call(tool: Tool, ended: CallResult) -> ModelAnswer:
@@ -154,7 +256,8 @@ def _of_call(tool: Tool, ended: CallResult) -> ModelAnswer:
             advice = None if ended.said is None else ended.said.suggestion
             return ModelAnswer(f"{told}\n{advice}" if advice else told, True)
         case NeedsApproval():
-            # Only a program can wait: here nothing but the engine's `approve` handler can approve.
-            return ModelAnswer(f"{tool.name} needs an approval, and nobody is there to give it.", True)
+            # Only a program can wait: here the engine's `approve` handler approves, or the framework.
+            told = f"{tool.name} needs an approval, and nobody is there to give it."
+            return ModelAnswer(told, True, ended.approval)
         case _:
-            return ModelAnswer(ended.value)
+            return ModelAnswer(ended.value, content=shown_of_contents(ended.contents or {}))

@@ -10,6 +10,12 @@ from typing import Any, Literal, cast
 
 from msgspec import Struct
 
+from codemode.adapters.blocks import (
+    ShownContent,
+    anthropic_blocks,
+    openai_chat_parts,
+    openai_responses_parts,
+)
 from codemode.adapters.calling import ModelAnswer
 
 RawProvider = Literal["anthropic", "openai", "openai-responses"]
@@ -61,7 +67,12 @@ def _read_anthropic(response: Mapping[str, Any]) -> Turn:
 
 def _write_anthropic(answered: Sequence[tuple[ModelCall, ModelAnswer]]) -> list[Item]:
     results = [
-        {"type": "tool_result", "tool_use_id": call.id, "content": answer.text, "is_error": answer.is_error}
+        {
+            "type": "tool_result",
+            "tool_use_id": call.id,
+            "content": _with_blocks(answer, {"type": "text", "text": answer.text}, anthropic_blocks),
+            "is_error": answer.is_error,
+        }
         for call, answer in answered
     ]
     return [{"role": "user", "content": results}] if results else []
@@ -80,7 +91,24 @@ def _read_openai(response: Mapping[str, Any]) -> Turn:
 
 
 def _write_openai(answered: Sequence[tuple[ModelCall, ModelAnswer]]) -> list[Item]:
-    return [{"role": "tool", "tool_call_id": call.id, "content": answer.text} for call, answer in answered]
+    """Tool messages take text only: what they show comes in a user message behind them."""
+    messages: list[Item] = [
+        {"role": "tool", "tool_call_id": call.id, "content": answer.text} for call, answer in answered
+    ]
+    for call, answer in answered:
+        if answer.content:
+            refs = ", ".join(item.ref for item in answer.content)
+            said = {"type": "text", "text": f"Output of the call {call.id}: {refs}."}
+            messages.append({"role": "user", "content": [said, *openai_chat_parts(answer.content)]})
+    return messages
+
+
+def _with_blocks(
+    answer: ModelAnswer, text: Item, blocks: Callable[[Sequence[ShownContent]], list[Item]]
+) -> str | list[Item]:
+    """The text alone, or a list of blocks that begins with it."""
+    shown = blocks(answer.content)
+    return [text, *shown] if shown else answer.text
 
 
 def _read_openai_responses(response: Mapping[str, Any]) -> Turn:
@@ -92,9 +120,17 @@ def _read_openai_responses(response: Mapping[str, Any]) -> Turn:
 
 def _write_openai_responses(answered: Sequence[tuple[ModelCall, ModelAnswer]]) -> list[Item]:
     return [
-        {"type": "function_call_output", "call_id": call.id, "output": answer.text}
+        {
+            "type": "function_call_output",
+            "call_id": call.id,
+            "output": _with_blocks(answer, _input_text(answer), openai_responses_parts),
+        }
         for call, answer in answered
     ]
+
+
+def _input_text(answer: ModelAnswer) -> Item:
+    return {"type": "input_text", "text": answer.text}
 
 
 def _list(found: object) -> list[Item]:

@@ -1,7 +1,7 @@
-"""`as_tool` makes a Tool of what a host already has. It recognises other frameworks and never imports them.
+"""`as_tools` makes Tools of what a host already has. It recognises other frameworks and never imports them.
 
-An object of LangChain's or pydantic-ai's classes can only exist if its module is loaded already, so it is
-enough to look into `sys.modules`.
+An object of a framework's classes can only exist if its module is loaded already, so it is enough to look
+into `sys.modules`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
-from codemode.tools.context import CallContext
 from codemode.tools.decorator import make_tool
-from codemode.tools.definition import Tool, ToolHints
+from codemode.tools.definition import Tool
 from codemode.tools.errors import ToolDefinitionError
 
 _SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema")
@@ -21,11 +20,23 @@ _NO_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {}}
 
 
 def as_tools(objects: Iterable[Any]) -> list[Tool]:
-    return [as_tool(found) for found in objects]
+    """What `as_tool` takes, and toolsets: pydantic-ai's FunctionToolset, a toolkit of LangChain."""
+    return [tool for found in objects for tool in _several(found)]
+
+
+def _several(found: Any) -> list[Tool]:
+    if _is_instance(found, "langchain_core.tools", "BaseToolkit"):
+        return as_tools(found.get_tools())
+    if _is_instance(found, "pydantic_ai.toolsets", "FunctionToolset"):
+        from codemode.tools.from_pydantic_ai import from_function_toolset
+
+        return from_function_toolset(found)
+    return [as_tool(found)]
 
 
 def as_tool(found: Any, run: Callable[..., Any] | None = None) -> Tool:
-    """A Tool, a function, a provider's tool dict with its callable (`run=` or a pair), or a framework's tool.
+    """A Tool, a function, a provider's tool dict with its callable (`run=` or a pair), or a framework's tool:
+    LangChain's, pydantic-ai's, a FunctionTool of the OpenAI Agents SDK.
 
     Raises ToolDefinitionError.
     """
@@ -39,9 +50,21 @@ def as_tool(found: Any, run: Callable[..., Any] | None = None) -> Tool:
         case _:
             pass
     if _is_instance(found, "langchain_core.tools", "BaseTool"):
-        return _from_langchain(found)
+        from codemode.tools.from_langchain import from_langchain
+
+        return from_langchain(found)
     if _is_instance(found, "pydantic_ai", "Tool"):
-        return _from_pydantic_ai(found)
+        from codemode.tools.from_pydantic_ai import from_pydantic_ai
+
+        return from_pydantic_ai(found)
+    if _is_instance(found, "pydantic_ai.toolsets", "AbstractToolset"):
+        from codemode.tools.from_pydantic_ai import refuse_toolset
+
+        raise refuse_toolset(found)
+    if _is_instance(found, "agents", "FunctionTool"):
+        from codemode.tools.from_openai_agents import from_openai_agents
+
+        return from_openai_agents(found)
     if callable(found) and not isinstance(found, type):
         return make_tool(found)
     raise ToolDefinitionError(type(found).__name__, "is neither a tool, a function nor a known tool object.")
@@ -64,28 +87,6 @@ def _from_dict(declared: Mapping[str, Any], run: Callable[..., Any] | None) -> T
         description=description if isinstance(description, str) else "",
         parameters=dict(schema),
     )
-
-
-def _from_langchain(found: Any) -> Tool:
-    async def run(arguments: dict[str, Any], context: CallContext) -> Any:  # noqa: ARG001 - LangChain has no place for it
-        result = await found.ainvoke(arguments)
-        return getattr(result, "content", result)  # the result is a ToolMessage if the tool makes one
-
-    schema: Any = found.tool_call_schema
-    parameters = cast("dict[str, Any]", schema if isinstance(schema, dict) else schema.model_json_schema())
-    return Tool(found.name, found.description or "", parameters, run)
-
-
-def _from_pydantic_ai(found: Any) -> Tool:
-    if found.takes_ctx:
-        raise ToolDefinitionError(found.name, "takes pydantic-ai's RunContext, which only an agent run has.")
-    schema = found.function_schema
-
-    async def run(arguments: dict[str, Any], context: CallContext) -> Any:  # noqa: ARG001 - as above
-        return await schema.call(schema.validator.validate_python(arguments), None)
-
-    hints = ToolHints(requires_approval=bool(getattr(found, "requires_approval", False)))
-    return Tool(found.name, found.description or "", schema.json_schema, run, hints=hints)
 
 
 def _is_instance(found: object, module: str, name: str) -> bool:

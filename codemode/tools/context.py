@@ -6,9 +6,11 @@ A tool asks for it with a parameter annotated `CallContext`; it never appears in
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from codemode.tools.content import Content
 
 _making = threading.Lock()
 
@@ -56,6 +58,13 @@ class CallContext:
     on_update: Callable[[Any], None] | None = field(default=None, repr=False, compare=False)
     # What the tool adds for the host: the ledger and envelopes have it, the program does not. At most 2 KiB.
     meta: dict[str, Any] = field(default_factory=dict[str, Any], repr=False, compare=False)
+    # What the tool asked with `AnswerNeeded` and was answered in this very call, in order.
+    answers: tuple[Any, ...] = ()
+    # The images and files of this run, by the ids in their handles; a parameter of such a type finds its own.
+    contents: Mapping[str, Content] = field(default_factory=dict[str, Content], repr=False, compare=False)
+    # Grows each time another engine takes the call over: a service that remembers the highest number it has
+    # seen for an `idempotency_key` can refuse an engine that does not know yet that it has lost the call.
+    fence: int = 1
 
     @property
     def aborted(self) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
 
 import msgspec
-from codemode_snapshots.label import is_text
+from codemode_snapshots.label import is_unicode
 
 from codemode.config import ConfigError
 from codemode.tools.context import CallContext
@@ -90,7 +90,7 @@ def _check_words(tool: Tool) -> None:
     if not tool.owner or ":" in tool.owner or len(tool.owner) > _MAX_NAME:
         raise ToolDefinitionError(tool.name, f"an owner has 1 to {_MAX_NAME} characters and no colon.")
     for text in (tool.name, tool.owner, tool.label or "", tool.description):
-        if not is_text(text):
+        if not is_unicode(text):
             raise ToolDefinitionError(tool.name, "its texts must be valid Unicode.")
 
 

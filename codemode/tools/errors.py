@@ -50,6 +50,19 @@ class ToolError(Exception):
         self.meta = meta
 
 
+class AnswerNeeded(Exception):
+    """A tool raises this to ask a person: the program is suspended until there is an answer.
+
+    The tool is then run again from its start, with all answers so far in `CallContext.answers`: what it does
+    before it asks, it does again. The model may see `summary`; `question` is JSON for the person.
+    """
+
+    def __init__(self, summary: str, question: Any = None) -> None:
+        super().__init__(summary)
+        self.summary = summary
+        self.question = question
+
+
 class InvalidArguments(Exception):
     """The arguments passed the schema and still cannot be used. The tool has done nothing."""
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Annotated, Any, cast
 
 import msgspec
 from msgspec import Struct
 
+from codemode.tools.content import HANDLE_SCHEMA, Content, content_of
 from codemode.tools.context import CallContext
 from codemode.tools.docstrings import parse_docstring
 from codemode.tools.errors import InvalidArguments, ToolDefinitionError
@@ -46,23 +48,26 @@ class FunctionPlan(Struct, frozen=True):
         """Converts JSON values to the types the function names. Raises InvalidArguments."""
         positional: list[Any] = []
         named: dict[str, Any] = {}
-        known = {own.name for own in self.taken}
+        missing = 0
         for own in self.taken:
             if own.name not in arguments:
+                missing += 1
                 if own.required:
                     raise InvalidArguments(f'missing parameter "{own.name}"')
                 if own.kind is inspect.Parameter.POSITIONAL_ONLY:
                     positional.append(own.default)
                 continue
-            value = _convert(own, arguments[own.name])
+            value = _convert(own, arguments[own.name], context.contents)
             if own.kind is inspect.Parameter.POSITIONAL_ONLY:
                 positional.append(value)
             else:
                 named[own.name] = value
-        extra = {name: value for name, value in arguments.items() if name not in known}
-        if extra and not self.takes_any:
-            raise InvalidArguments(f'unknown parameter "{next(iter(extra))}"')
-        named.update(extra)
+        if len(self.taken) - missing < len(arguments):
+            known = {own.name for own in self.taken}
+            extra = {name: value for name, value in arguments.items() if name not in known}
+            if not self.takes_any:
+                raise InvalidArguments(f'unknown parameter "{next(iter(extra))}"')
+            named.update(extra)
         if self.context_name is not None:
             named[self.context_name] = context
         return positional, named
@@ -145,6 +150,8 @@ def _write(name: str, types: list[Any]) -> tuple[list[dict[str, Any]], dict[str,
     definitions: dict[str, Any] = {}
 
     def foreign(kind: Any) -> dict[str, Any]:
+        if inspect.isclass(kind) and issubclass(kind, Content):
+            return dict(HANDLE_SCHEMA)
         write = getattr(kind, "model_json_schema", None)
         if write is None:
             raise NotImplementedError
@@ -185,18 +192,34 @@ def _described_in_hint(hint: Any) -> str | None:
     return None
 
 
-def _convert(own: Parameter, value: Any) -> Any:
+def _convert(own: Parameter, value: Any, contents: Mapping[str, Content]) -> Any:
+    if type(value) is own.type:  # a text for `str`, a list for a bare `list`: nothing to convert
+        return value
     try:
-        return msgspec.convert(value, own.type, dec_hook=_build)
+        return msgspec.convert(value, own.type, dec_hook=partial(_build, contents))
     except msgspec.ValidationError as problem:
         raise InvalidArguments(f'parameter "{own.name}": {problem}') from None
 
 
-def _build(kind: Any, value: Any) -> Any:
+def _build(contents: Mapping[str, Content], kind: Any, value: Any) -> Any:
+    if inspect.isclass(kind) and issubclass(kind, Content):
+        return _taken(kind, value, contents)
     validate = getattr(kind, "model_validate", None)
     if validate is None:
         raise NotImplementedError
     try:
         return validate(value)
     except ValueError as problem:  # pydantic's ValidationError is a ValueError
+        raise InvalidArguments(str(problem)) from None
+
+
+def _taken(kind: type[Content], value: Any, contents: Mapping[str, Content]) -> Content:
+    found = content_of(value, contents)
+    if found is None:
+        raise InvalidArguments("no content of this run has this handle: pass on one that a tool returned")
+    if kind is Content or isinstance(found, kind):
+        return found
+    try:
+        return kind(found.data, found.mime_type, found.name)
+    except ValueError as problem:
         raise InvalidArguments(str(problem)) from None

@@ -1,5 +1,7 @@
 """Writes a JSON schema as one line of TypeScript-like text, for prompts and error messages. Pure, bounded.
 
+It tells what decides a program: `page_size?: integer 1..20 = 10`, `repo: string /* owner/name */`.
+
 It is a sketch, not a declaration: depth, members and length are cut so that no schema can flood a prompt.
 """
 
@@ -13,6 +15,7 @@ from typing import Any, cast
 from codemode_runtime.language import PLAIN_NAME
 
 from codemode.schemas.references import References
+from codemode.tools.constraints import clause_of, form_of, range_of
 
 _MAX_DEPTH = 3
 _MAX_MEMBERS = 12
@@ -20,15 +23,29 @@ _MAX_OPTIONS = 8
 _MAX_WORD = 60
 
 
-def sketch(schema: object, *, longest: int = 400) -> str:
-    """Types have their JSON Schema names (`integer`); `any` where the schema names none."""
-    text = _Sketcher(schema).of(schema, 0)
-    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+_MAX_DEFAULT = 24
+_CLAUSE = 40
+_BARE = ("string", "number", "integer", "any", "object", "string[]", "any[]", "string | null")
+
+
+def sketch(schema: object, *, longest: int = 400, clause: int = _CLAUSE, types: bool = True) -> str:
+    """Types have their JSON Schema names (`integer`); `any` where the schema names none. Where a type says
+    nothing, `clause` characters of the description's first clause are told. Without `types` an object's
+    members are only named. What is too long has fewer members, the required ones first."""
+    sketcher = _Sketcher(schema, clause, types)
+    whole = text = sketcher.of(schema, 0)
+    while len(text) > longest and text.endswith("}") and sketcher.members > 1:
+        sketcher.members -= 1
+        text = sketcher.of(schema, 0)
+    return text if len(text) <= longest else whole[: longest - 1].rstrip() + "…"
 
 
 class _Sketcher:
-    def __init__(self, root: object) -> None:
+    def __init__(self, root: object, clause: int, types: bool) -> None:
+        self.members = _MAX_MEMBERS  # of the outermost object
         self._references = References(root)
+        self._clause = clause
+        self._types = types
 
     def of(self, schema: object, depth: int) -> str:
         if not isinstance(schema, Mapping):
@@ -79,12 +96,47 @@ class _Sketcher:
         listed = schema.get("required")
         required = set(map(str, cast("list[object]", listed))) if isinstance(listed, list) else set[str]()
         members.sort(key=lambda member: member[0] not in required)  # stable: then as declared
+        most = _MAX_MEMBERS if depth else self.members
         shown = [
-            f"{_name(name)}{'' if name in required else '?'}: {self.of(own, depth + 1)}"
-            for name, own in members[:_MAX_MEMBERS]
+            f"{_name(name)}{'' if name in required else '?'}{self._member(name, own, depth)}"
+            for name, own in members[:most]
         ]
-        more = [f"… {len(members) - _MAX_MEMBERS} more"] if len(members) > _MAX_MEMBERS else []
+        more = [f"… {len(members) - most} more"] if len(members) > most else []
         return "{ " + ", ".join(shown + more) + " }"
+
+    def _member(self, name: str, schema: object, depth: int) -> str:
+        """The type, its range, the default, and in a comment the form or what the description says."""
+        if not self._types:
+            return ""
+        kind = self.of(schema, depth + 1)
+        if not isinstance(schema, Mapping):
+            return f": {kind}"
+        own = _with_option(cast("Mapping[str, Any]", schema))
+        limits, default = range_of(own), own.get("default")
+        words = form_of(own)
+        if not words and not limits and kind in _BARE:
+            words = clause_of(own.get("description"), name, self._clause)
+        value = "" if default in (None, "", [], {}) else _literal(cast("object", default))
+        return ": " + " ".join(
+            part
+            for part in (
+                kind,
+                limits,
+                f"= {value}" if value and len(value) <= _MAX_DEFAULT else "",
+                f"/* {words} */" if words else "",
+            )
+            if part
+        )
+
+
+def _with_option(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """With what the one option says that is not null, as optional parameters are often declared."""
+    options: object = schema.get("anyOf")
+    if not isinstance(options, list):
+        return schema
+    found = [cast("Mapping[str, Any]", one) for one in cast("list[Any]", options) if isinstance(one, Mapping)]
+    real = [one for one in found if one.get("type") != "null"]
+    return {**real[0], **schema} if len(real) == 1 else schema
 
 
 def _union(parts: list[str], sign: str = " | ") -> str:

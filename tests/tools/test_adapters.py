@@ -111,17 +111,6 @@ async def test_a_pydantic_ai_tool_is_a_tool() -> None:
     assert await run(made, text="hi") == "HI"
 
 
-def test_a_pydantic_ai_tool_that_needs_a_run_context_is_refused() -> None:
-    pydantic_ai = pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed")
-
-    def who(ctx: Any) -> str:
-        return str(ctx)
-
-    who.__annotations__["ctx"] = pydantic_ai.RunContext[None]
-    with pytest.raises(ToolDefinitionError, match="RunContext"):
-        as_tool(pydantic_ai.Tool(who, takes_ctx=True))
-
-
 async def test_pydantic_models_go_in_and_come_out() -> None:
     pydantic = pytest.importorskip("pydantic", reason="pydantic is not installed")
     model = pydantic.create_model("Order", item=(str, ...), count=(int, 1))
