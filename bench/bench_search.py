@@ -1,9 +1,14 @@
-"""Cost of catalog and search, as JSON lines: python bench/bench_search.py [number of tools].
+"""Cost of catalog and search, as JSON lines: python bench/bench_search.py [number of tools] [--public].
 
 `build_ms` is the catalog of one run, `index_ms` its search index (built at the first search, kept for
 catalogs of the same tools). `p50_ms`, `p99_ms` and `worst_ms` are queries of the labelled set over a catalog
 made of its tools under other owners and with other words. Each time is the best of three. `quality` compares
 the ranking with a substring baseline on the labelled set itself.
+
+With `--public` also on what people asked 1,582 tools (public_tools.py). Half of the questions were looked at
+when the ranking was made ("tuned on"); the other half was not ("held out"). `per_step` is the share of the
+tools needed that are among the first five, `per_task` of the questions whose tools are all among the first
+eight. "after use": an agent whose searches for the first half led to the right tools.
 """
 
 import dataclasses
@@ -15,8 +20,10 @@ from collections.abc import Callable
 from statistics import quantiles
 from typing import TypeVar
 
+from bench.public_tools import load_public
 from codemode.catalog import Catalog
 from codemode.catalog.search import SearchIndex
+from codemode.catalog.search_memory import SearchMemory
 from codemode.tools import Tool
 from tests.catalog.search_set.labelled import (
     Quality,
@@ -32,7 +39,9 @@ _LIMIT = 8
 
 def main() -> None:
     report_quality()
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    if "--public" in sys.argv:
+        report_public()
+    count = next((int(argument) for argument in sys.argv[1:] if argument.isdigit()), 10_000)
     tools = many_tools(count)
     build_ms, catalog = best_time(lambda: Catalog(tools))
     index_ms, index = best_time(lambda: SearchIndex(catalog.tools))
@@ -65,6 +74,28 @@ def report_quality() -> None:
         rounded = {key: round(value, 3) for key, value in dataclasses.asdict(measured).items()}
         line = {"bench": "quality", "ranking": name, "tools": len(tools), "queries": len(questions)}
         print(json.dumps(line | rounded))
+
+
+def report_public() -> None:
+    tools, questions = load_public()
+    index = SearchIndex(tools)
+    memory = SearchMemory()
+    for at, asked in enumerate(questions):
+        if asked.is_tuned_on:
+            memory.searched("agent", str(at), asked.text)
+            for answer in sorted(asked.answers):
+                memory.called(str(at), answer)
+    for part in ("tuned on", "held out", "after use"):
+        found: list[tuple[bool, float, bool]] = []
+        for asked in questions:
+            if asked.is_tuned_on == (part == "tuned on"):
+                learned = memory.learned("agent", asked.text) if part == "after use" else None
+                ids = [tool.id for tool in index.search(asked.text, _LIMIT, learned)]
+                step = len(asked.answers.intersection(ids[:5])) / len(asked.answers)
+                found.append((ids[:1] != [] and ids[0] in asked.answers, step, asked.answers <= set(ids)))
+        first, step, task = (round(sum(column) / len(found), 3) for column in zip(*found, strict=True))
+        line = {"bench": "public", "part": part, "tools": len(tools), "queries": len(found)}
+        print(json.dumps(line | {"recall_at_1": first, "per_step": step, "per_task": task}))
 
 
 def many_tools(count: int) -> list[Tool]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,9 @@ from codemode.nearest import nearest
 from codemode.tools import Tool
 
 if TYPE_CHECKING:
+    from codemode.catalog.result_shapes import Returns
     from codemode.catalog.search import SearchIndex
+    from codemode.catalog.search_memory import Learned
 
 _log = logging.getLogger("codemode.catalog")
 
@@ -31,10 +33,17 @@ class Catalog:
     """Guest view: what `tools.*` and ALL_TOOLS show, everything but MCP. Host view: everything."""
 
     def __init__(
-        self, tools: Iterable[Tool], *, controls_excluded: bool = True, one_view: bool = False
+        self,
+        tools: Iterable[Tool],
+        *,
+        controls_excluded: bool = True,
+        one_view: bool = False,
+        mcp: Mapping[str, str] | None = None,
     ) -> None:
         """With `controls_excluded=False` the catalog lists Tool Search's own tools, but never exec and wait.
-        With `one_view` the guest's view equals the host's: MCP tools are found like all others."""
+        With `one_view` the guest's view equals the host's: MCP tools are found like all others. `mcp` says by
+        id how programs write MCP tools: their searches find those too."""
+        self._mcp = mcp or {}
         self._by_id = _unique(tool for tool in tools if not _is_control(tool, controls_excluded))
         self.tools: Sequence[Tool] = tuple(self._by_id.values())
         self._one_view = one_view
@@ -73,18 +82,26 @@ class Catalog:
             entry["sourceName"] = tool.owner
         return entry
 
-    def describe(self, id_or_name: str) -> dict[str, Any] | None:
-        """The entry with the whole description and the schemas; None if there is no such tool."""
+    def describe(self, id_or_name: str, observed: Returns | None = None) -> dict[str, Any] | None:
+        """The entry with the whole description and the schemas; None if there is no such tool. `observed`
+        gives what is known of results that are not declared."""
         tool = self.resolve(id_or_name)
         if tool is None:
             return None
         described = self.entry(tool) | {"description": tool.description, "parameters": tool.parameters}
-        if tool.returns is not None:
-            described["returns"] = tool.returns
-        return described
+        source, returns = "declared", tool.returns
+        if returns is None and observed is not None:
+            source, returns = "observed", observed(tool)
+        return described if returns is None else described | {"returns": returns, "returnsSource": source}
 
     def all_tools(self) -> list[dict[str, Any]]:
-        return [self.entry(tool) for tool in self._guest]
+        """Compact entries; with `call` where a program cannot write the tool's name as it is."""
+        return [
+            self.entry(tool)
+            if self.convenience_of(tool) == tool.name
+            else self.entry(tool) | {"call": self.call_expression(tool)}
+            for tool in self._guest
+        ]
 
     def guest_ids(self) -> tuple[str, ...]:
         """The ids that `tools.call` takes."""
@@ -100,7 +117,11 @@ class Catalog:
         return self._convenience_of.get(tool.id)
 
     def call_expression(self, tool: Tool) -> str:
-        return call_expression(tool, self.convenience_of(tool))
+        return call_expression(tool, self.convenience_of(tool), self._mcp.get(tool.id))
+
+    def mcp_expression(self, tool: Tool) -> str | None:
+        """How programs call the tool of a server; None where they have no `MCP`."""
+        return self.call_expression(tool) if tool.id in self._mcp else None
 
     def by_source(self) -> dict[str, int]:
         return dict(sorted(Counter(tool.source for tool in self.tools).items()))
@@ -115,8 +136,20 @@ class Catalog:
 
     def search(self, query: str, limit: int = 8, *, with_mcp: bool = False) -> list[dict[str, Any]]:
         """Entries, best first, each with a `call` that is ready to use. `with_mcp` is for host views."""
-        found = self._index(with_mcp).search(query, limit)
+        return self.entries(self._index(with_mcp).search(query, limit))
+
+    def hits(self, query: str, limit: int, learned: Learned) -> list[Tool]:
+        """The tools of the guest's view, best first, lifted by what searches led to before."""
+        return self._index(with_mcp=bool(self._mcp)).search(query, limit, learned)
+
+    def entries(self, found: Iterable[Tool]) -> list[dict[str, Any]]:
+        """As a search tells them: each with a `call` that is ready to use."""
         return [self.entry(tool) | {"call": self.call_expression(tool)} for tool in found]
+
+    @property
+    def searched(self) -> Sequence[Tool]:
+        """The tools that a program's search may find."""
+        return self.tools if self._mcp else self._guest
 
     def _index(self, with_mcp: bool) -> SearchIndex:
         # no cached_property: in Python 3.11 all catalogs share its lock, and building takes long

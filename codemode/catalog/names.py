@@ -36,9 +36,12 @@ def convenience_names(tools: Iterable[Tool]) -> dict[str, str]:
     return {name: ids[0] for name, ids in sorted(owners.items()) if len(ids) == 1}
 
 
-def call_expression(tool: Tool, convenience: str | None) -> str:
-    """Ready to use: `tools.web_search({ query })`, or by id where there is no convenience function."""
+def call_expression(tool: Tool, convenience: str | None, mcp: str | None = None) -> str:
+    """Ready to use: `tools.web_search({ query })`, or by id where there is no convenience function. `mcp` is
+    how programs write the tool of a server."""
     given = _given(tool)
+    if mcp is not None:
+        return f"{mcp}({given})"
     if convenience is not None:
         return f"tools.{convenience}({given})"
     return f"tools.call({_quoted(tool.id)}{', ' + given if given else ''})"

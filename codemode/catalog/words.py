@@ -84,6 +84,8 @@ _FILLER_WORDS = """
 a an the of to in on at for from by with into and or is are was be been it its this that these those i me my
 we us our you your he she they them their do does did can could should would will want need please how what
 which who when where some any all there here if so as up out about have has had let many much something
+help like hi hello hey thank today tomorrow going interested assist tell know give sure possible really just
+also currently able kindly maybe perhaps actually
 """
 # Words that most questions contain; they tell two tools apart only inside a name.
 FILLERS = frozenset(map(stem, _FILLER_WORDS.split()))

@@ -33,13 +33,36 @@ def for_model(result: Mapping[str, Any]) -> dict[str, Any]:
     cap: int = result["telemetry"].get("maxOutputBytes", DEFAULT_MAX_OUTPUT_BYTES)
     shown, notes = _shown(result, cap)
     notes += result.get("notes", ())
-    whole = _joined(shown, result["output"], notes)
+    output = _without_data(result["output"])
+    whole = _joined(shown, output, notes)
     if _size(whole) <= cap + ROOM_BYTES:
         return whole
-    output: list[dict[str, Any]] = result["output"]
     notes.insert(0, f"The output was clipped: it had {len(output):,} items and {_size(output):,} bytes.")
     rest = _size(_joined(shown, [], notes))
     return _joined(shown, _fitting(output, cap + ROOM_BYTES - rest), notes)
+
+
+def content_of(output: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The images and files of an output, with their data in base64 and the `ref` that `for_model` shows in
+    its place: for the provider's own blocks."""
+    items = [item for item in output if "data" in item]
+    return [{**item, "ref": _ref(number)} for number, item in enumerate(items, 1)]
+
+
+def _ref(number: int) -> str:
+    return f"content-{number}"
+
+
+def _without_data(output: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    shown, number = list[dict[str, Any]](), 0
+    for item in output:
+        found = dict(item)
+        if "data" in found:
+            number += 1
+            found["ref"] = _ref(number)
+            del found["data"]
+        shown.append(found)
+    return shown
 
 
 def bounded_notes(notes: Sequence[str]) -> tuple[str, ...]:
@@ -115,7 +138,7 @@ def _clip_item(item: Mapping[str, Any], limit: int) -> Mapping[str, Any]:
     if item["type"] == "text":
         inside = limit - (_size(item) - json_bytes(item["text"]))
         return {**item, "text": clip_middle(item["text"], inside)}
-    if _size(item) <= limit:
+    if _size(item) <= limit or item["type"] != "json":
         return item
     written = _encode(item["value"]).decode()
     return {"type": "text", "text": clip_middle(written, limit - _size({"type": "text", "text": ""}))}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn, cast
 
 from codemode_snapshots import NO_VALUE, EnvelopeRefused, RunScope
-from codemode_snapshots.label import is_text
+from codemode_snapshots.label import is_unicode
 from msgspec import Struct
 
 from codemode.config import CodeModeConfig, Language
@@ -74,7 +74,7 @@ def _program(fields: Mapping[Any, Any]) -> str:
             "`code` and `command` are two names for one program: send one of them, or the same text in both."
         )
     program = texts.pop()
-    if not is_text(program):
+    if not is_unicode(program):
         _refuse("the program has half a surrogate pair in it, which is no text; write it as an escape.")
     if len(program) > _MAX_PROGRAM:
         _refuse(f"the program has {len(program)} characters; at most {_MAX_PROGRAM} are allowed.")

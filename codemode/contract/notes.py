@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from codemode.contract.clipping import clip_end, listed
 from codemode.contract.for_model import MAX_NOTE_BYTES, bounded_notes
 from codemode.contract.results import CodeModeResult, Failed, TextOutput
-from codemode.contract.telemetry import CALL_METHODS, LossyValue, Telemetry
+from codemode.contract.telemetry import CALL_METHODS, CallRecord, LossyValue, Telemetry
 
 _MAX_NAME = 60  # bytes of a tool's name or of a path
 
@@ -37,8 +37,10 @@ def _notes(result: CodeModeResult) -> list[str]:
         found.append(_clipped(clipped))
     if telemetry.lossy:
         found.append(_lossy(telemetry.lossy))
-    if isinstance(result, Failed) and (done := _already_done(telemetry)):
-        found.append(done)
+    if telemetry.unawaited and (left := _unawaited(telemetry)):
+        found.append(left)
+    if isinstance(result, Failed):
+        found += [note for note in (_already_done(telemetry), _unfinished(telemetry)) if note]
     return found
 
 
@@ -59,11 +61,29 @@ def _lossy(lossy: Iterable[LossyValue]) -> str:
 
 def _already_done(telemetry: Telemetry) -> str:
     """The calls that a failed run has made, by name. Searches are left out: they change nothing."""
-    made = Counter((call.name, call.status) for call in telemetry.calls if call.method in CALL_METHODS)
+    made = Counter((call.name, call.status) for call in _calls(telemetry) if call.status != "pending")
     for name, statuses in telemetry.more_calls.items():
         made.update({(name, status): count for status, count in statuses.items()})
-    if not made:
-        return ""
     counted = made.most_common() if telemetry.more_calls else made.items()  # of very many, the most first
-    parts = [f"{clip_end(name, _MAX_NAME)} ×{count} {status}" for (name, status), count in counted]
-    return listed("Already done: ", parts, MAX_NOTE_BYTES)
+    return _counted("Already done: ", counted)
+
+
+def _unfinished(telemetry: Telemetry) -> str:
+    """What is under way is not done, and may yet be."""
+    waiting = Counter((call.name, "") for call in _calls(telemetry) if call.status == "pending")
+    return _counted("Not finished: ", waiting.items())
+
+
+def _unawaited(telemetry: Telemetry) -> str:
+    left = set(telemetry.unawaited)
+    ended = Counter((call.name, call.status) for call in _calls(telemetry) if call.id in left)
+    return _counted("Not awaited, and made all the same: ", ended.items())
+
+
+def _calls(telemetry: Telemetry) -> list[CallRecord]:
+    return [call for call in telemetry.calls if call.method in CALL_METHODS]
+
+
+def _counted(head: str, counted: Iterable[tuple[tuple[str, str], int]]) -> str:
+    parts = [f"{clip_end(name, _MAX_NAME)} ×{count} {status}".rstrip() for (name, status), count in counted]
+    return listed(head, parts, MAX_NOTE_BYTES) if parts else ""

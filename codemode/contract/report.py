@@ -42,7 +42,8 @@ def _camel(name: str) -> str:
 class RunInfo(Report):
     """A suspended run. `settled` counts the results that came during its suspension and are kept.
 
-    `state` is "running" while a `wait` carries it on.
+    `state` is "running" while a `wait` carries it on. `tool_call` is the model's call that started it; "-" if
+    the host did not say.
     """
 
     run_id: str
@@ -54,6 +55,7 @@ class RunInfo(Report):
     bytes: int
     settled: int
     state: Literal["waiting", "running"]
+    tool_call: str
 
 
 class ZygoteStats(Struct, frozen=True):
@@ -108,6 +110,17 @@ class LoopStats(Struct, frozen=True, rename="camel"):
     stalls: int
 
 
+class McpServerStats(Struct, frozen=True):
+    """Messages of one MCP server since the start: `dropped` above the budget of what nobody asked for, and
+    `refused` as too large, too deep or made of too many parts. `disconnected` counts how often it was,
+    because it did not stop."""
+
+    server: str
+    dropped: int
+    refused: int
+    disconnected: int
+
+
 class EngineStats(Report):
     """Counts since the start, and the state now. `runs` has a count for each state of a run."""
 
@@ -124,3 +137,7 @@ class EngineStats(Report):
     @property
     def loop(self) -> LoopStats:
         return msgspec.convert(self["loop"], LoopStats)
+
+    @property
+    def mcp(self) -> tuple[McpServerStats, ...]:
+        return msgspec.convert(self["mcp"], tuple[McpServerStats, ...])

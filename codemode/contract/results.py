@@ -14,10 +14,11 @@ from msgspec.structs import replace
 
 from codemode.contract.error_codes import ERRORS, ErrorCode, Phase
 from codemode.contract.for_model import for_model
-from codemode.contract.telemetry import Telemetry
+from codemode.contract.telemetry import Telemetry, utf8_bytes
 
 WaitReason = Literal["pending_tools", "yield", "approval"]
 PendingMethod = Literal["call", "search", "describe", "namespace", "timer", "yield"]
+Bytes = bytes  # a field of that name hides the type
 Level = Literal["log", "info", "warn", "error", "debug"]
 
 _encoder = msgspec.json.Encoder()
@@ -43,7 +44,37 @@ class JsonOutput(Struct, frozen=True, tag_field="type", tag="json"):
         return msgspec.json.decode(self.raw_value)
 
 
-Output = TextOutput | JsonOutput
+class _ContentOutput(Struct, frozen=True, rename="camel", tag_field="type", omit_defaults=True):
+    """`bytes` is their number. `data` (base64 in JSON) is there in results, `ref`, which names the content,
+    in events and wherever else only its size is told."""
+
+    mime_type: str
+    bytes: int
+    name: str | None = None
+    data: Bytes | None = None
+    ref: str | None = None
+
+
+class ImageOutput(_ContentOutput, frozen=True, tag="image"):
+    type: ClassVar[Literal["image"]] = "image"
+
+
+class FileOutput(_ContentOutput, frozen=True, tag="file"):
+    type: ClassVar[Literal["file"]] = "file"
+
+
+Output = TextOutput | JsonOutput | ImageOutput | FileOutput
+
+
+def output_bytes(item: Output) -> int:
+    """About what it holds in memory."""
+    match item:
+        case TextOutput(text):
+            return utf8_bytes(text)
+        case JsonOutput():
+            return len(item.raw_value)
+        case _:
+            return item.bytes
 
 
 class PendingApproval(Struct, frozen=True):

@@ -22,6 +22,7 @@ SnapshotEventKind = Literal["taken", "stored", "restored", "expired", "dropped"]
 
 CALL_METHODS: tuple[CallMethod, ...] = ("call", "namespace")  # those that do something
 DEFAULT_MAX_OUTPUT_BYTES = 65_536  # where the configuration does not set it
+ANSWERED_BY = "answeredBy"  # in the meta of a call that a hook answered in place of its tool
 _SHOWN_KEYS = 20
 _MAX_KEY = 40
 
@@ -103,6 +104,7 @@ class Telemetry(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults
     more_calls: dict[str, dict[str, int]] = {}
     duration_ms: float = 0
     failed_call: str | None = None
+    unawaited: tuple[str, ...] = ()  # ids of calls that were under way when the program returned
     lossy: tuple[LossyValue, ...] = ()
     hints: tuple[str, ...] = ()
     snapshot: SnapshotCost | None = None

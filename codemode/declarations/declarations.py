@@ -21,15 +21,19 @@ _MAX_DESCRIPTION = 600
 INDEX_TYPES = """\
 type McpContent =
   | { type: "text"; text: string }
-  | { type: "image" | "audio"; data: string; mimeType: string }
+  | ContentHandle
   | { type: "resource_link"; uri: string; name: string; [key: string]: unknown }
   | { type: "resource"; resource: McpResourceContents };
+/** Stands for an image, audio or a file, which stay outside: show it with image(handle) or file(handle). */
+type ContentHandle = {
+  type: "image" | "audio" | "file"; mimeType: string; bytes: number; name?: string; id: string;
+};
 /** What a tool without a declared result type gives. A result with isError is thrown as an Error. */
 type McpToolResult = { content: McpContent[]; structuredContent?: unknown };
-type McpResourceContents = { uri: string; mimeType?: string; text?: string; blob?: string };
+type McpResourceContents = { uri: string; mimeType?: string; text?: string };
 type McpResource = { uri: string; name: string; description?: string; mimeType?: string };
 type McpResources = { resources: McpResource[]; nextCursor?: string };
-type McpContents = { contents: McpResourceContents[] };
+type McpContents = { contents: Array<McpResourceContents | ContentHandle> };
 type McpPrompts = { prompts: Array<{ name: string; description?: string }>; nextCursor?: string };
 type McpMessage = { role: "user" | "assistant"; content: McpContent };
 type McpPrompt = { description?: string; messages: McpMessage[] };

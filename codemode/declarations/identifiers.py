@@ -34,6 +34,12 @@ def camel_case(name: str, fallback: str) -> str:
     return kept if kept.isidentifier() else f"_{kept}"
 
 
+def server_identifiers(names: Iterable[str]) -> dict[str, str]:
+    """How programs name MCP servers: all that are configured, because each has a claim to its identifier."""
+    # the index has a file of its own among theirs
+    return assign(names, taken={"$api", "index"}, fallback="server")
+
+
 def assign(names: Iterable[str], *, taken: Collection[str] = (), fallback: str = "tool") -> dict[str, str]:
     """Maps names to identifiers; the order of the names changes nothing.
 

@@ -14,6 +14,7 @@ from codemode.failures.explain import (
     explain_timeout,
 )
 from codemode.failures.hints import hint_for_unawaited
+from codemode.failures.nothing import hint_for_nothing
 
 __all__ = [
     "GLOBALS",
@@ -24,5 +25,6 @@ __all__ = [
     "explain_refusal",
     "explain_stop",
     "explain_timeout",
+    "hint_for_nothing",
     "hint_for_unawaited",
 ]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 # The contract's own globals; every model knows those of the language.
 GLOBALS = (
@@ -16,6 +15,8 @@ GLOBALS = (
     "namespaces",
     "text",
     "json",
+    "image",
+    "file",
     "yield_control",
     "console",
     "setTimeout",
@@ -31,8 +32,7 @@ GLOBALS = (
     "crypto",
     "performance",
 )
-_SHOWN_PARAMETERS = 16
-_TYPES = {"integer": "number", "array": "unknown[]"}
+_MAX_PARAMETERS = 600  # characters of the parameters of a tool
 
 
 def _no_parameters(_tool_id: str) -> None:
@@ -67,39 +67,6 @@ class Available:
         schema = self.parameters(self.convenience.get(tool, tool))
         if schema is None:
             return None
-        return f"{tool}({_describe(schema)})"
+        from codemode.tools.sketch import sketch
 
-
-def _describe(schema: Mapping[str, Any]) -> str:
-    properties = _mapping(schema.get("properties"))
-    listed: Any = schema.get("required")
-    required = cast("list[Any]", listed) if isinstance(listed, list) else []
-    names = sorted(properties, key=lambda name: name not in required)
-    parts = [
-        f"{_key(name)}{'' if name in required else '?'}: {_type(_mapping(properties[name]))}"
-        for name in names[:_SHOWN_PARAMETERS]
-    ]
-    if len(names) > _SHOWN_PARAMETERS:
-        parts.append("…")
-    return f"{{ {', '.join(parts)} }}" if parts else "{}"
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
-
-
-def _key(name: str) -> str:
-    # a name may come from an untrusted server: it stays one short line
-    return name if name.isidentifier() and len(name) <= 60 else json.dumps(name[:60])
-
-
-def _type(schema: Mapping[str, Any]) -> str:
-    choices: Any = schema.get("enum")
-    if isinstance(choices, list) and 0 < len(cast("list[Any]", choices)) <= 12:
-        return " | ".join(json.dumps(choice)[:60] for choice in cast("list[Any]", choices))
-    kind: Any = schema.get("type")
-    kinds = [name for name in (cast("list[Any]", kind) if isinstance(kind, list) else [kind]) if name]
-    if kinds == ["array"]:
-        item = _type(_mapping(schema.get("items")))
-        return f"({item})[]" if " | " in item else f"{item}[]"
-    return " | ".join(_TYPES.get(name, name) for name in kinds if isinstance(name, str)) or "unknown"
+        return f"{tool}({sketch(schema, longest=_MAX_PARAMETERS)})"

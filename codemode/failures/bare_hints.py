@@ -9,6 +9,7 @@ import re
 
 from codemode.failures.available import Available
 from codemode.failures.expressions import declared_names, holds_promise, path_at
+from codemode.failures.hints import CONSOLE
 from codemode.nearest import nearest
 
 _NOT_DEFINED = re.compile(r"([\w$]{1,120}) is not defined")
@@ -27,7 +28,7 @@ def hint_for_bare(message: str, program: str, offset: int | None, available: Ava
         case ("globalThis", name, *_):
             return _missing(name, program, available)
         case ("console", name, *_):
-            return f"`console.{name}` does not exist: console has log, info, warn, error and debug."
+            return f"`console.{name}` does not exist: console has {CONSOLE}."
         case (name, _, *_) if holds_promise(program, name):
             return f"`{name}` is a promise: put `await` before the call that gives it."
         case _:

@@ -81,7 +81,7 @@ def explain_stop(reason: Stop, config: CodeModeConfig) -> Explained:
                 "Await the calls in smaller groups and write less.",
             )
         case Stop.CALLS:
-            return Explained("too_many_pending_tool_calls", _too_many(config.max_pending_tool_calls))
+            return Explained("too_many_pending_tool_calls", _too_many(config))
         case Stop.STACK:
             return Explained("guest_error", "RangeError: the program recursed too deep and was ended.")
         case Stop.ABORT | Stop.ENGINE:
@@ -125,9 +125,13 @@ def _too_large(failure: wire.Failure, config: CodeModeConfig) -> str:
     )
 
 
-def _too_many(limit: int) -> str:
+def _too_many(config: CodeModeConfig) -> str:
+    queued = config.max_queued_tool_calls
+    limit = config.max_pending_tool_calls + queued
+    in_line = f", and {queued:,} more in line" if queued else ""
     return (
-        f"More than {limit} tool calls at once. None of the last batch was started. Make them in chunks:\n"
+        f"More than {config.max_pending_tool_calls} tool calls at once{in_line}. None of the last batch was "
+        "started. Make them in chunks:\n"
         f"    for (let i = 0; i < items.length; i += {limit})\n"
         f"      results.push(...await Promise.all(items.slice(i, i + {limit}).map(async (item) => …)));"
     )
@@ -175,8 +179,10 @@ def _hint(failure: wire.Failure, at: Position | None, program: Program, availabl
             return hint_for_bare(message, program.text, offset, available)
         case "ReferenceError":
             return hints.hint_for_name(message, program.text, available)
-        case "TypeError" if message == "not a function":
-            return hints.hint_for_call(program.text, offset, error.stack or "", available)
+        case "TypeError" if message.startswith("tools.search needs"):
+            return hints.hint_for_query(available)
+        case "TypeError" if message.startswith(hints.NOT_A_FUNCTION):
+            return hints.hint_for_call(message, program.text, offset, error.stack or "", available)
         case "TypeError":
             return hints.hint_for_property(message, program.text, offset, available)
         case _:

@@ -6,8 +6,10 @@ hint costs one line; nothing else may be derived from them.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable, Sequence
+from typing import Any, cast
 
 from codemode_runtime.shapes import LossyValue
 
@@ -22,13 +24,18 @@ from codemode.failures.expressions import (
 from codemode.nearest import nearest
 
 _NOT_DEFINED = re.compile(r"([\w$]{1,120}) is not defined")
-_OF_UNDEFINED = re.compile(r"cannot read property '([^']{1,120})' of (?:undefined|null)")
+_OF_UNDEFINED = re.compile(r"cannot read property '([^']{1,120})' of (?:undefined|null)(: )?")
+NOT_A_FUNCTION = "not a function"
+_UNTOLD = re.compile(rf"{NOT_A_FUNCTION}(: it is .*)?", re.DOTALL)  # it is not said what was called
 _QUOTED = re.compile(r"""["'`]([^"'`\n]{1,200})["'`]""")
 # The topmost frame is a function of the language, which called what the program gave it.
 _NATIVE = re.compile(r"\s*at ([\w$]{1,60}) \(native\)")
 _TOOL_METHODS = ("search", "describe", "call")
+_USES = {"search": 'search("words")', "describe": 'describe("id")', "call": 'call("id", {…})'}
+_MAX_READ = 2_000  # characters of a message
+_MAX_ABOUT = 200
 _FEW = 8  # up to this many names are listed; for more the hint names the search
-_LEVELS = "log, info, warn, error and debug"
+CONSOLE = "log, info, warn, error, debug and table"
 
 _NETWORK = "There is no network here; call a tool instead (`tools.search(…)` finds one)."
 _FILES = (
@@ -65,7 +72,9 @@ def hint_for_name(message: str, program: str, available: Available) -> str | Non
 def _missing(name: str, program: str, available: Available) -> str | None:
     listing = f"Available: {', '.join(available.globals)}."
     if name in available.convenience or name in _TOOL_METHODS:
-        return f"Tools are called through `tools`: `await tools.{name}(…)`."
+        return f"Tools are called through `tools`: `await tools.{_signature(name, available)}`."
+    if (member := _member_of(name, program)) and _is_member(member, available):
+        return f"There is no `{name}` here: write `await tools.{_signature(member, available)}`."
     if name in available.servers:
         return f"MCP servers are reached through `MCP`: `MCP.{name}`."
     if name in _INSTEAD:
@@ -79,8 +88,25 @@ def _missing(name: str, program: str, available: Available) -> str | None:
     return None
 
 
-def hint_for_call(program: str, offset: int | None, stack: str, available: Available) -> str | None:
-    """For `not a function`, which does not name what was called."""
+def _member_of(name: str, program: str) -> str | None:
+    """What the program calls on a name that does not exist: `search` in `catalog.search(…)`."""
+    called = called_members(program, name)
+    return called[0] if called else None
+
+
+def _signature(name: str, available: Available) -> str:
+    """How it is called: `search("words")`, `web_search({ query: string })`."""
+    if name in _USES:
+        return _USES[name]
+    return available.signature(name) or f"{name}(…)"
+
+
+def hint_for_call(
+    message: str, program: str, offset: int | None, stack: str, available: Available
+) -> str | None:
+    """For `not a function`, which does not name what was called. Where it tells the shape of the value that
+    has no such function, nothing is added about that value."""
+    is_told = not _UNTOLD.fullmatch(message)
     if (native := _NATIVE.match(stack)) is not None:
         return f"What `{native[1]}` was given is not a function."
     path = () if offset is None else path_at(program, offset)
@@ -88,13 +114,15 @@ def hint_for_call(program: str, offset: int | None, stack: str, available: Avail
         case ("tools", name, *_):
             return _unknown_member(name, available)
         case ("console", name):
-            return f"`console.{name}` does not exist: console has {_LEVELS}."
+            return f"`console.{name}` does not exist: console has {CONSOLE}."
         case ("MCP", server, *_):
             return _unknown_server_member(server, path, available)
         case ("API", name):
             return f"`API.{name}` does not exist: API has list and read."
         case ("globalThis", name):
             return _missing(name, program, available)
+        case _ if is_told:
+            return None
         case (name, *rest) if holds_promise(program, name):
             return _await_it(name) if rest else None
         case (_, *_):
@@ -106,7 +134,7 @@ def hint_for_call(program: str, offset: int | None, stack: str, available: Avail
 
 def hint_for_property(message: str, program: str, offset: int | None, available: Available) -> str | None:
     """For `cannot read property 'x' of undefined`."""
-    found = _OF_UNDEFINED.fullmatch(message)
+    found = _OF_UNDEFINED.match(message)
     path = () if offset is None or found is None else path_at(program, offset)
     match path:
         case ("tools", name, *_):
@@ -115,7 +143,7 @@ def hint_for_property(message: str, program: str, offset: int | None, available:
             return _unknown_server_member(server, path, available)
         case ("this", *_):
             return "`this` is undefined at the top of a program."
-        case (name, _, *_) if holds_promise(program, name):
+        case (name, _, *_) if found and not found[2] and holds_promise(program, name):
             return _await_it(name)
         case _:
             return None
@@ -128,6 +156,13 @@ def _is_member(name: str, available: Available) -> bool:
 def _unknown_member(name: str, available: Available) -> str | None:
     if _is_member(name, available):
         return None
+    if name.strip("$_") in _TOOL_METHODS:
+        return f"There is no `tools.{name}`: write `await tools.{_USES[name.strip('$_')]}`."
+    if by_id := _ids_named(name, available):
+        known = {identifier: word for word, identifier in available.convenience.items()}
+        word = known.get(by_id[0])
+        called = f"{word}({{…}})" if word else f"call({json.dumps(by_id[0])}, {{…}})"
+        return f"There is no `tools.{name}`: write `await tools.{called}`."
     meant = nearest(name, (*available.convenience, *_TOOL_METHODS))
     if meant:
         return f"There is no `tools.{name}`. Did you mean {_listed(f'`tools.{found}`' for found in meant)}?"
@@ -139,11 +174,42 @@ def _unknown_server_member(server: str, path: Sequence[str], available: Availabl
         if len(path) == 2:
             return f"`MCP.{server}` is a server: call one of its tools, as `MCP.{server}.tool({{…}})`."
         called = ".".join(path)
+        if meant := _meant_of_server(server, path[2], available):
+            return f"There is no `{called}`: write `await {meant}({{…}})`."
         return f"There is no `{called}`: `await API.read('mcp/{server}.d.ts')` shows what `MCP.{server}` has."
     meant = nearest(server, available.servers) or sorted(available.servers)[:8]
     if not meant:
         return f"There is no `MCP.{server}`: this run has no MCP servers."
     return f"There is no `MCP.{server}`. MCP has {_listed(f'`MCP.{found}`' for found in meant)}."
+
+
+def _ids_named(name: str, available: Available) -> list[str]:
+    """The tools of this name, which have no function on `tools`: the language or another has it."""
+    return [found for found in available.ids if found.rpartition(":")[2] == name]
+
+
+def _meant_of_server(server: str, name: str, available: Available) -> str | None:
+    """The tool that a server knows under this name, or the nearest."""
+    of_server = {
+        identifier.partition(":")[2].partition(":")[2]: words
+        for identifier, words in available.mcp.items()
+        if words.startswith(f"MCP.{server}.")
+    }
+    if name in of_server:
+        return of_server[name]
+    near = nearest(name, {words.rpartition(".")[2]: words for words in of_server.values()}, 1)
+    return f"MCP.{server}.{near[0]}" if near else None
+
+
+def hint_for_query(available: Available) -> str | None:
+    """For `tools.search({…})` where a tool has that name."""
+    named = _ids_named("search", available)
+    if not named:
+        return None
+    return (
+        f"`tools.search` searches the tools. The tool named search is called by id: "
+        f"`await tools.call({json.dumps(named[0])}, {{…}})`."
+    )
 
 
 def _await_it(name: str) -> str:
@@ -166,8 +232,10 @@ def hint_for_tool_error(
             return (
                 "The engine restarted during this call; it may have taken effect: check before you repeat it."
             )
-        case _:
+        case "timeout" | "aborted" | "mcp_error":
             return None
+        case _:
+            return _violated(message, program, offset, available)
 
 
 def _nearest_tools(message: str, program: str, offset: int | None, available: Available) -> str:
@@ -193,7 +261,29 @@ def _where_tools_are(names: Collection[str], available: Available) -> str:
     return f"{found}." if available.is_bare else f"{found}, `ALL_TOOLS` lists them."
 
 
+def _violated(message: str, program: str, offset: int | None, available: Available) -> str | None:
+    """What a tool says of the parameter that its own error names."""
+    tool = _called_tool(program, offset)
+    schema = None if tool is None else available.parameters(available.convenience.get(tool, tool))
+    properties: object = None if schema is None else schema.get("properties")
+    named = set(re.findall(r"[A-Za-z_]\w*", message[:_MAX_READ]))
+    if not isinstance(properties, dict):
+        return None
+    for name, own in cast("dict[str, Any]", properties).items():
+        about: object = cast("dict[str, Any]", own).get("description") if isinstance(own, dict) else None
+        if name in named and isinstance(about, str) and about.strip() and about.strip() not in message:
+            told = " ".join(about.split())
+            return f"`{name}`: {told if len(told) <= _MAX_ABOUT else told[: _MAX_ABOUT - 1] + '…'}"
+    return None
+
+
 def _called_signature(program: str, offset: int | None, available: Available) -> str | None:
+    tool = _called_tool(program, offset)
+    return None if tool is None else available.signature(tool)
+
+
+def _called_tool(program: str, offset: int | None) -> str | None:
+    """The name or the id of the tool that is called at a place."""
     if offset is None:
         return None
     match path_at(program, offset):
@@ -203,7 +293,7 @@ def _called_signature(program: str, offset: int | None, available: Available) ->
             pass
         case _:
             return None
-    return None if tool is None else available.signature(tool)
+    return tool
 
 
 def _says(message: str, signature: str) -> bool:

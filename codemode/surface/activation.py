@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import Struct
 
 from codemode.catalog import Catalog
+from codemode.catalog.result_shapes import Returns
 from codemode.config import CodeModeConfig
 from codemode.executor import Executor
 from codemode.policy import Policy, Resolution, situation_of
@@ -87,6 +88,8 @@ def surface_of(
     config: CodeModeConfig,
     *,
     namespaces: Callable[[Catalog], Sequence[NamespaceText]],
+    observed: Returns | None = None,
+    servers: Iterable[str] = (),
     index_budget: int = DEFAULT_BUDGET,
     exec_run: ToolFunction | None = None,
     wait_run: ToolFunction | None = None,
@@ -94,7 +97,7 @@ def surface_of(
     why_off: str | None = None,
 ) -> PreparedRun:
     """The second half of `prepare_run`: shows or hides the tools that the policy left. `why_off` is a warning
-    for a run that is not in code mode."""
+    for a run that is not in code mode; `observed` is what is known of results that are not declared."""
     if not config.enabled:
         executor = ordinary() if ordinary is not None else None
         warnings = resolved.warnings if why_off is None else (why_off, *resolved.warnings)
@@ -107,8 +110,11 @@ def surface_of(
         catalog,
         languages=config.languages,
         max_pending_calls=config.max_pending_tool_calls,
+        max_queued_calls=config.max_queued_tool_calls,
         namespaces=spaces,
         index_budget=index_budget,
+        servers=servers,
+        observed=observed,
     )
     control = exec_tool(description, config.languages, *([exec_run] if exec_run else []))
     waiting = wait_tool(*([wait_run] if wait_run else []))

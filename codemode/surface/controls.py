@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from codemode.contract.results import CodeModeResult
 from codemode.tools import CallContext, Tool, ToolError, ToolFunction
 
@@ -21,11 +23,18 @@ async def _by_the_engine(arguments: dict[str, Any], context: CallContext) -> Any
 
 
 def bound_to(execute: Callable[..., Awaitable[CodeModeResult]], who: Mapping[str, Any]) -> ToolFunction:
-    """Makes an engine's `exec` or `wait` the function of a tool, for this scope; each call has its own id."""
+    """Makes an engine's `exec` or `wait` the function of a tool, for this scope; each call has its own id.
+
+    A call may be for another session than the one that was prepared: the context then names it, and what
+    else the host says of its caller.
+    """
 
     async def run(arguments: dict[str, Any], context: CallContext) -> Any:
-        own = {"tool_call": context.call_id} if context.call_id else {}
-        return (await execute(arguments, **who, **own)).to_dict()
+        own: dict[str, Any] = {"tool_call": context.call_id} if context.call_id else {}
+        if context.session_id:
+            own["scope"] = msgspec.structs.replace(who["scope"], session=context.session_id)
+            own |= {"context": context} if "context" in who else {}
+        return (await execute(arguments, **{**who, **own})).to_dict()
 
     return run
 
@@ -34,8 +43,8 @@ def exec_tool(description: str, languages: Sequence[str], run: ToolFunction = _b
     parameters = {
         "type": "object",
         "properties": {
-            "code": {"type": "string", "description": "The program, an async function body."},
-            "command": {"type": "string", "description": "The same as code. Give one of them."},
+            "code": {"type": "string", "description": "The program. Give this one."},
+            "command": {"type": "string", "description": "Another name for code. Leave it out."},
             "language": {
                 "type": "string",
                 "enum": list(languages),

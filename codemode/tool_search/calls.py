@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from codemode.catalog import LARGE_CATALOG
+from codemode.catalog.searches import Asker
 from codemode.config import SearchMode, ToolSearchConfig
 from codemode.contract.telemetry import CallMethod
 from codemode.executor import (
@@ -36,7 +36,6 @@ from codemode.tool_search.repair import (
 from codemode.tool_search.telemetry import SearchMeter
 from codemode.tools import CallContext, Tool
 from codemode.tools.results import NotJson, encode_result
-from codemode.tools.threads import call_in_thread
 
 _encode = msgspec.json.encode
 
@@ -78,6 +77,9 @@ class SearchCall:
         self._called = called
         self._call_id = call_id
         self._run = deps.runs.new_run(deps.who, live.deferred, call_id, context)
+        scope = self._run.scope
+        # here a search and the call that follows it are two runs; what they share is the session
+        self._asker = Asker(scope.agent, scope.session, f"{scope.agent} {scope.session}")
 
     async def control(self, given: object) -> Answer:
         try:
@@ -125,11 +127,10 @@ class SearchCall:
     async def _search(self, given: object) -> Answer:
         read, config, catalog = read_search(given), self._deps.config, self._live.deferred
         wanted = config.search_default_limit if read.limit is None else read.limit
-        search = partial(catalog.search, read.query, max(1, min(wanted, config.max_search_limit)))
+        limit = max(1, min(wanted, config.max_search_limit))
 
         async def work() -> CallResult:
-            # the first search of a large catalog builds its index
-            found = await call_in_thread("search", search) if len(catalog) > LARGE_CATALOG else search()
+            found = await self._deps.runs.searches.find(catalog, read.query, limit, self._asker)
             return CallOk(_encode(found))
 
         result = await self._do(None, "", "search", read.query.encode("utf-8", "replace"), work)
@@ -164,6 +165,8 @@ class SearchCall:
         )
         if isinstance(result, NeedsApproval):
             self._deps.asked[result.approval.id] = AskedCall(self._called, request, result.approval)
+        elif isinstance(result, CallOk) and tool is not None:
+            self._deps.runs.searches.memory.called(self._asker.run_id, tool.id)
         return answers.of_call(self._called, result, tool, repairs)
 
     async def _do(

@@ -24,13 +24,14 @@ from codemode.contract.telemetry import CallMethod
 from codemode.executor import CallFailed, CallOk, CallResult, NeedsApproval
 from codemode.policy import Resolution
 from codemode.runs.admission import Admission
-from codemode.runs.in_flight import Work
+from codemode.runs.arguments import small_arguments
 from codemode.runs.known_runs import KnownRuns
 from codemode.runs.leg import Leg, Services
 from codemode.runs.opening import Start
 from codemode.runs.phases import NO_CONTEXT, Origin, RunState
 from codemode.runs.program_rules import Outer
 from codemode.runs.run import Run
+from codemode.runs.work import Work
 from codemode.tool_search.catalog import SearchCatalog
 from codemode.tool_search.programs import ONE_SHOT, bridge_work, program_config, program_environment
 from codemode.tools import CallContext, Tool
@@ -80,6 +81,7 @@ class SearchRuns:
     ) -> None:
         self.engine = engine
         self.admission = admission
+        self.searches = services.work.searches
         self._services = services
         self._runs = runs
         self._recorder = services.recorder
@@ -144,7 +146,8 @@ class SearchRuns:
     async def _recorded(self, run: Run, spec: CallSpec) -> CallResult:
         tool_id = "" if spec.tool is None else spec.tool.id
         work = Work(_CALL_ID, spec.method, clock.wall_ms(), tool=tool_id, name=spec.name, args=spec.given)
-        self._recorder.call_started(run, work)
+        arguments = small_arguments(work.args)
+        self._recorder.call_started(run, work, [] if isinstance(arguments, CallFailed) else arguments)
         result = await spec.work()
         data = b"" if isinstance(result, NeedsApproval) else result.json
         meta = None if isinstance(result, NeedsApproval) else result.meta

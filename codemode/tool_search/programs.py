@@ -83,8 +83,11 @@ def bridge_work(
     def nobody_asked(*_: object) -> None:
         """No question can wait for an answer, because this run never waits."""
 
+    async def not_recorded(*_: object) -> bool:
+        return False
+
     recorder = services.recorder
-    questions = Questions(lambda _: None, nobody_asked, None)
+    questions = Questions(lambda _: None, nobody_asked, None, not_recorded)
     translate = partial(_ordinary, tell)
     return HostWork(
         config,
@@ -92,6 +95,8 @@ def bridge_work(
         services.stored,
         questions,
         pending=services.work.pending,
+        searches=services.work.searches,
+        shapes=services.work.shapes,
         translate=translate,
         may_wait=False,
     )

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 
+from codemode.catalog import LARGE_CATALOG
 from codemode.config import ConfigError, ToolSearchConfig, load_tool_search
 from codemode.contract.inputs import InputRefused, read_caller
 from codemode.contract.scope import UNSAID, Scope
 from codemode.runs.admission import Admission
-from codemode.runs.host_work import LARGE_CATALOG
 from codemode.runs.known_runs import KnownRuns
 from codemode.runs.leg import Services
 from codemode.tool_search.catalog import SearchCatalog

@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +17,9 @@ from codemode import ConfigError, Engine
 from codemode.contract.error_codes import ERROR_CODES, ErrorCode, Phase
 from codemode.contract.results import CodeModeResult
 from tests.harness.engine import Desk, engine, failure_of, texts, value_of, waiting
-from tests.harness.leftovers import descendants
+from tests.harness.faults import workers_of
 from tests.harness.loops import until
+from tests.harness.tool_search import lose_runtime
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 BEFORE = "text('before'); "
@@ -45,13 +45,10 @@ def executing(
 
 
 async def without_a_runtime(_: Path) -> CodeModeResult:
-    interpreter = sys.executable
-    try:
-        sys.executable = "/nowhere/python"
+    with pytest.MonkeyPatch.context() as patched:
+        lose_runtime(patched)
         async with engine() as made:
             return await made.exec("return 1")
-    finally:
-        sys.executable = interpreter
 
 
 async def with_a_full_queue(_: Path) -> CodeModeResult:
@@ -114,20 +111,12 @@ async def with_its_worker_killed(_: Path) -> CodeModeResult:
     async with engine(desk.tools, settings={"warmWorkers": 0}) as made:  # the only worker is its own
         running = asyncio.create_task(made.exec(BEFORE + "await tools.hold({ name: 'a' }); for (;;);"))
         await desk.asked("a")
-        for pid in descendants(os.getpid()) - direct_children():
+        for pid in workers_of(made):
             os.kill(pid, signal.SIGKILL)
         desk.answer("a")
         result = await running
         assert value_of(await made.exec("return 'the next one works'")) == "the next one works"
         return result
-
-
-def direct_children() -> set[int]:
-    """Of all threads of this process: the zygotes. Workers are the children of those."""
-    found: set[int] = set()
-    for task in Path("/proc/self/task").iterdir():
-        found.update(int(pid) for pid in (task / "children").read_text().split())
-    return found
 
 
 ROWS = {

@@ -118,4 +118,33 @@ async def test_an_engine_notes_a_promise_that_was_returned_unawaited() -> None:
     assert result.notes == (
         "The value has a promise that was not awaited ($.a): put `await` before the call.",
         "JSON cannot hold these as they were: $.a (object).",
+        "Not awaited, and made all the same: echo ×1 ok.",
     )
+
+
+async def test_a_call_that_was_not_awaited_is_noted_with_how_it_ended() -> None:
+    async with engine() as made:
+        quiet = await made.exec("tools.echo({ value: 1 }); tools.echo({ value: 2 }); return 1")
+        caught = await made.exec("tools.fail().catch(() => 0); return 2")
+        awaited = await made.exec("await tools.echo({ value: 1 }); return 3")
+
+    assert (value_of(quiet), quiet.notes) == (1, ("Not awaited, and made all the same: echo ×2 ok.",))
+    assert (value_of(caught), caught.notes) == (2, ("Not awaited, and made all the same: fail ×1 error.",))
+    assert (value_of(awaited), awaited.notes) == (3, ())
+
+
+async def test_after_one_rejection_the_notes_say_which_calls_were_made() -> None:
+    async with engine() as made:
+        result = await made.exec("await Promise.all([tools.echo({ value: 1 }), tools.fail()])")
+
+    assert result.notes == ("Already done: echo ×1 ok, fail ×1 error.",)
+
+
+def test_what_is_pending_is_not_called_done() -> None:
+    calls = (
+        CallRecord("1", "openclaw:core:echo", "echo", "call", "ok", 1.0, 2, 2),
+        CallRecord("2", "openclaw:core:pay", "pay", "call", "pending", 1.0, 2, 0),
+    )
+    noted = with_notes(failed("snapshot_expired", "gone", telemetry=Telemetry(calls=calls)), 65_536)
+
+    assert noted.notes == ("Already done: echo ×1 ok.", "Not finished: pay ×1.")

@@ -23,6 +23,7 @@ RUN = {
     "bytes": 3,
     "settled": 0,
     "state": "waiting",
+    "toolCall": "-",
 }
 
 

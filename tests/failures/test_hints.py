@@ -35,8 +35,8 @@ SCHEMA: dict[str, Any] = {
     "required": ["query"],
 }
 SIGNATURE = (
-    '{ query: string, limit?: number, kind?: "news" | "images", tags?: (string | null)[], '
-    '"odd name"?: unknown }'
+    '{ query: string, limit?: integer, kind?: "news" | "images", tags?: Array<string | null>, '
+    '"odd name"?: any }'
 )
 NAMES = ("web_search", "read_mail", "echo", "list_files", "send_mail", "add", "now", "weather", "translate")
 AVAILABLE = Available(
@@ -93,7 +93,7 @@ def test_the_globals_that_hints_list_exist_in_the_guest() -> None:
         ("Buffer.from('x')", "Use `TextEncoder`, `TextDecoder`, `atob` and `btoa`."),
         ("print('x')", "Use `text(value)` or `console.log(…)`."),
         ("globalThis.fetch('x')", "There is no network here"),
-        ("tool.echo({})", "Did you mean `tools`?"),
+        ("tool.echo({})", "There is no `tool` here: write `await tools.echo(…)`."),
         ("consle.log(1)", "Did you mean `console`?"),
         ("const results = []; return result", "Did you mean `results`?"),
         ("await echo({})", "Tools are called through `tools`: `await tools.echo(…)`."),
@@ -108,13 +108,12 @@ def test_the_globals_that_hints_list_exist_in_the_guest() -> None:
         ("tools['read-mail']()", "There is no `tools.read-mail`. Did you mean `tools.read_mail`"),
         ("tools.zzz()", "There is no `tools.zzz`. `await tools.search(…)` finds tools"),
         (
-            "console.table([])",
-            "`console.table` does not exist: console has log, info, warn, error and debug.",
+            "console.group('x')",
+            "`console.group` does not exist: console has log, info, warn, error, debug and table.",
         ),
         ("API.open('x')", "`API.open` does not exist: API has list and read."),
         ("MCP.githab.createIssue({})", "There is no `MCP.githab`. MCP has `MCP.github`."),
         ("MCP.github.createIssue({})", "`await API.read('mcp/github.d.ts')` shows what `MCP.github` has."),
-        ("const o = {a: 1}; o.a.b()", "`o.a.b` is not a function."),
         (
             "tools.ecko({\n  value: { at: new Date().toISOString() },\n})",
             "There is no `tools.ecko`. Did you mean",
@@ -122,18 +121,9 @@ def test_the_globals_that_hints_list_exist_in_the_guest() -> None:
         ("await Promise.all([tools.ehco(JSON.parse('{}'))])", "There is no `tools.ehco`. Did you mean"),
         ("const f = undefined;\nreturn f(Math.max(1, 2))", "`f` is not a function."),
         ("const f = 1; f (Math.max(1, 2))", "`f` is not a function."),
-        ("const o = {}; o.go?.x(1); o.go(...[Math.max(1, 2)])", "`o.go` is not a function."),
         ("const A = 1; new A(Math.max(1, 2))", "`A` is not a function."),
         ("const x = 1; x`a${Math.max(1, 2)}`", "`x` is not a function."),
         ("[1].map(Math.abs(1))", "What `map` was given is not a function."),
-        (
-            "const r = tools.echo({}); r.map((x) => x)",
-            "`r` is a promise: put `await` before the call that gives it.",
-        ),
-        ("const r = tools.echo({}); r.items.map((x) => x)", "`r` is a promise: put `await` before"),
-        ("const r = tools.echo({}); r.map(x=>x)", "`r` is a promise: put `await` before"),
-        ("const r = tools.echo({}); r.map(function (x) { return x })", "`r` is a promise: put `await`"),
-        ("const o = {a: 1}; o.a.b(c => c)", "`o.a.b` is not a function."),
         ("const xs = [1]; xs.map((x) => await tools.echo(x))", "`await` needs an async function"),
         ("const n: number = 1", 'If this is TypeScript, pass language: "typescript".'),
         ("interface A { x: string }", 'If this is TypeScript, pass language: "typescript".'),
@@ -152,13 +142,13 @@ def test_a_mistake_gets_the_hint_that_helps(program: str, hint: str) -> None:
         ("null.x", "TypeError: cannot read property 'x' of null (1:1)"),
         ("class E extends Error {}\nthrow new E('x')", "Error: x (2:11)"),
         ("let x = ;", "SyntaxError: unexpected token in expression: ';' (1:9)"),
-        ("const f = 1; f()", "TypeError: not a function (1:14)"),
+        ("const f = 1; f()", "TypeError: not a function: it is a number (1:14)"),
         ("const é = 'ü'; föö()", "ReferenceError: föö is not defined (1:16)"),
         ("const f = undefined;\nreturn f(Math.max(1, 2))", "TypeError: not a function (2:8)"),
         ("const r = tools.ecko({\n  at: new Date().toISOString(),\n})", "TypeError: not a function (1:17)"),
         ("await tools.call(\n  'zzz',\n  JSON.parse('{}')\n)", "ToolError: no such tool (1:13)"),
         ("throw new Error('a', { cause: new Error('b') })", "Error: a (1:11)"),
-        ("let o = {};\no.a?.b;\no.a(\n  o.b)", "TypeError: not a function (3:3)"),
+        ("let o;\nlet a;\na(\n  o?.b)", "TypeError: not a function (3:1)"),
         ("let x = 1;\nreturn /(/", "SyntaxError: expecting ')' (2:8)"),
         ("let x = 1;\n  x = /a/gg", "SyntaxError: invalid regular expression flags (2:7)"),
         ("return /a{2,1}/", "SyntaxError: invalid repetition count (1:8)"),

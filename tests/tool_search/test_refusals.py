@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from tests.harness.engine import Desk
 from tests.harness.loops import until
 from tests.harness.mcp_servers import fast_at, fast_listening, free_port, servers
 from tests.harness.tool_samples import make
-from tests.harness.tool_search import MODES, Log, call, damage_runtime, end_by, told
+from tests.harness.tool_search import MODES, Log, call, damage_runtime, end_by, lose_runtime, told
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -216,7 +215,7 @@ async def test_a_runtime_that_is_lost_after_the_start_fails_the_program_and_the_
         search = engine.tool_search({"mode": "code"})
         first = await search.prepare()
         [zygote] = engine.stats()["workers"]["zygotes"]
-        monkeypatch.setattr(sys, "executable", "/nowhere/python")
+        lose_runtime(monkeypatch)
         os.kill(zygote["pid"], signal.SIGKILL)
         await until(lambda: not engine.stats()["workers"]["zygotes"])
         lost = await first.call("tool_search_code", {"code": "return 1"})
