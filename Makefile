@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 ARGS   ?=
 PACKAGES := codemode runtime/codemode_runtime snapshots/codemode_snapshots
-C_FILES := $(wildcard runtime/shim/*.[ch] runtime/shim/*/*.[ch] runtime/build/*.[ch])
+C_FILES := $(wildcard runtime/shim/*.[ch] runtime/shim/*/*.[ch] runtime/build/*.[ch] runtime/runner/*.[ch] tests/*/*.c)
 # test processes; 0 runs the suite in one, as a debugger needs it
 JOBS   ?= 2
 
@@ -76,7 +76,7 @@ fuzz-atheris: $(READY)  ## the pure decoders, guided by coverage (installs ather
 soak: image  ## mixed load for 30 minutes: nothing may grow or get slower
 	@$(BIN)/python -m tests.e2e.soak $(ARGS)
 
-wheel: $(READY)  ## dist/codemode-*-py3-none-any.whl, with the guest image inside
+wheel: $(READY)  ## dist/codemode-*.whl, with guest image and runner; CODEMODE_PLATFORM=… for another platform
 	@$(BIN)/python -m pip wheel --no-deps --wheel-dir dist .
 
 $(READY): pyproject.toml

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from codemode_snapshots import KeyRefused, StoreUnavailable
 
     from codemode.blocking import BlockingEngine, BlockingEvents, run
+    from codemode.catalog.searches import Ranker as Ranker
+    from codemode.catalog.searches import SearchRequest
     from codemode.config import CodeModeConfig, ConfigError, EngineSettings, load_config, read_config
     from codemode.contract import events as events
     from codemode.contract.envelope import to_envelope
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
         EngineStats,
         EngineTotals,
         LoopStats,
+        McpServerStats,
         RunInfo,
         WorkerStats,
         ZygoteStats,
@@ -45,6 +48,8 @@ if TYPE_CHECKING:
         CodeModeResult,
         Completed,
         Failed,
+        FileOutput,
+        ImageOutput,
         JsonOutput,
         Output,
         PendingApproval,
@@ -59,6 +64,7 @@ if TYPE_CHECKING:
     from codemode.engine import Engine
     from codemode.executor import (
         AfterToolCall,
+        AnswerWith,
         ApprovalRequest,
         AuditEvent,
         BeforeToolCall,
@@ -83,7 +89,11 @@ if TYPE_CHECKING:
     from codemode.surface import Provider as Provider
     from codemode.tool_search import ToolSearch, comparison_report
     from codemode.tools import (
+        AnswerNeeded,
         CallContext,
+        Content,
+        File,
+        Image,
         InvalidArguments,
         Tool,
         ToolDefinitionError,
@@ -106,22 +116,25 @@ if TYPE_CHECKING:
 # Each public name is in one of these modules.
 _NAMES = {
     "codemode.blocking": "BlockingEngine BlockingEvents run",
+    "codemode.catalog.searches": "SearchRequest",
     "codemode.config": "CodeModeConfig ConfigError EngineSettings load_config read_config",
     "codemode.contract.envelope": "to_envelope",
     "codemode.contract.events": (
         "CallFinished CallStarted CallUpdated Event LimitHit LoopLate OutputAdded "
         "RunFinished RunResumed RunStarted RunSuspended"
     ),
-    "codemode.contract.report": "EngineStats EngineTotals LoopStats RunInfo WorkerStats ZygoteStats",
+    "codemode.contract.report": (
+        "EngineStats EngineTotals LoopStats McpServerStats RunInfo WorkerStats ZygoteStats"
+    ),
     "codemode.contract.results": (
-        "CodeModeResult Completed Failed JsonOutput Output PendingApproval PendingCall RunFailed "
-        "RunWaiting TextOutput Waiting"
+        "CodeModeResult Completed Failed FileOutput ImageOutput JsonOutput Output PendingApproval "
+        "PendingCall RunFailed RunWaiting TextOutput Waiting"
     ),
     "codemode.contract.scope": "Scope",
     "codemode.contract.telemetry": "CallError CallRecord Telemetry",
     "codemode.engine": "Engine",
     "codemode.executor": (
-        "AfterToolCall ApprovalRequest AuditEvent BeforeToolCall Block CallFailed CallOk Decision "
+        "AfterToolCall AnswerWith ApprovalRequest AuditEvent BeforeToolCall Block CallFailed CallOk Decision "
         "NeedsApproval RequireApproval Rewrite"
     ),
     "codemode.health": "Health HealthCheck",
@@ -132,7 +145,10 @@ _NAMES = {
     "codemode.runs.run_details": "RunDetails",
     "codemode.surface": "PayloadRefused PreparedRun check_payload render_tools",
     "codemode.tool_search": "ToolSearch comparison_report",
-    "codemode.tools": "CallContext InvalidArguments Tool ToolDefinitionError ToolError ToolHints tool",
+    "codemode.tools": (
+        "AnswerNeeded CallContext Content File Image InvalidArguments Tool ToolDefinitionError "
+        "ToolError ToolHints tool"
+    ),
     "codemode.trajectory": (
         "Part SessionTrajectory Trajectory TrajectoryRefused load_trajectory read_trajectory"
     ),
@@ -141,6 +157,7 @@ _NAMES = {
 # For annotations and look-ups; docs/reference.md has no entry for each of them.
 _FURTHER = {
     "codemode.contract.error_codes": "CALL_ERRORS ERRORS ErrorCode",
+    "codemode.catalog.searches": "Ranker",
     "codemode.executor": "Approve Audit",
     "codemode.runs.whole_run": "OnWaiting",
     "codemode.trajectory": "Redactor",
@@ -150,6 +167,8 @@ _HOME = {name: home for names in (_NAMES, _FURTHER) for home, own in names.items
 
 __all__ = [
     "AfterToolCall",
+    "AnswerNeeded",
+    "AnswerWith",
     "ApprovalRequest",
     "AuditEvent",
     "BeforeToolCall",
@@ -168,6 +187,7 @@ __all__ = [
     "CodeModeResult",
     "Completed",
     "ConfigError",
+    "Content",
     "Decision",
     "Engine",
     "EngineSettings",
@@ -175,14 +195,19 @@ __all__ = [
     "EngineTotals",
     "Event",
     "Failed",
+    "File",
+    "FileOutput",
     "Health",
     "HealthCheck",
+    "Image",
+    "ImageOutput",
     "InvalidArguments",
     "JsonOutput",
     "KeyRefused",
     "LimitHit",
     "LoopLate",
     "LoopStats",
+    "McpServerStats",
     "Namespace",
     "NamespaceContext",
     "NeedsApproval",
@@ -207,6 +232,7 @@ __all__ = [
     "RunSuspended",
     "RunWaiting",
     "Scope",
+    "SearchRequest",
     "SessionTrajectory",
     "StoreUnavailable",
     "Subscription",

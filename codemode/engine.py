@@ -9,24 +9,24 @@ engine itself. An engine belongs to one event loop, and leaves nothing behind wh
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from codemode_snapshots import NO_VALUE, StoreUnavailable
+from codemode_snapshots import NO_VALUE
 
+from codemode.catalog.result_shapes import ResultShapes
+from codemode.catalog.searches import Ranker, Searches
 from codemode.config import CodeModeConfig, EngineSettings, Omission, load_config, load_settings
 from codemode.config.engine_arguments import check_engine_arguments
-from codemode.config.store_argument import StoreArgument
+from codemode.config.store_argument import StoreArgument, read_keys
 from codemode.contract.inputs import InputRefused, read_caller, read_wait, require_enabled
 from codemode.contract.report import EngineStats
 from codemode.contract.results import CodeModeResult, Failed, failed
 from codemode.contract.scope import UNSAID, Scope, scope_of
 from codemode.executor import Approve, Audit
-from codemode.gate.pending import share_of
 from codemode.health import Doctor, Health
 from codemode.mcp.bridge import McpBridge
 from codemode.plugins import Offering, Plugin, PluginRegistry
@@ -51,7 +51,8 @@ from codemode.runs.recorder import Recorder
 from codemode.runs.resume import Resumer
 from codemode.runs.run_control import RunControl
 from codemode.runs.run_details import RunLookout
-from codemode.runs.stored_runs import StoredRuns, store_limits
+from codemode.runs.store_limits import store_limits
+from codemode.runs.stored_runs import StoredRuns
 from codemode.runs.trajectory_archive import TrajectoryArchive
 from codemode.runs.waits import Waits
 from codemode.runs.whole_run import OnWaiting, run_to_end
@@ -82,7 +83,7 @@ class Engine(RunControl, PluginControl):
         agent_config: object = None,
         settings: EngineSettings | Mapping[str, Any] | None = None,
         store: StoreArgument = None,
-        store_key: bytes | None = None,
+        store_key: bytes | Sequence[bytes] | None = None,
         mcp: Mapping[str, Any] | str | Path | None = None,
         policy: Mapping[str, Any] | None = None,
         hooks: Any = None,
@@ -91,27 +92,38 @@ class Engine(RunControl, PluginControl):
         plugins: Iterable[Plugin] = (),
         namespaces: Mapping[str, Iterable[Namespace | Mapping[str, Any]]] | None = None,
         redact: bool | Redactor = True,
+        ranker: Ranker | None = None,
     ) -> None:
         """Raises ConfigError for a configuration or tool that cannot be used.
 
         `config` may be a host's whole document; a tool policy in it holds beside `policy`.
         `store` keeps suspended runs: a path or `sqlite:///` URL of a file, an object that implements
-        `codemode_snapshots.SnapshotStore` (its maker closes it), or None for memory.
+        `codemode_snapshots.RunStore` (its maker closes it), or None for memory. Engines on one store share
+        its runs; they need the same `store_key`, or several: the first seals, all of them open.
         `namespaces` are keyed by the plugin that owns them; `register` adds more `plugins` later.
         `redact` is for trajectories: True keeps shapes, False keeps values, a function decides one by one.
+        `ranker` orders what searches find, for hosts that have embeddings; without it codemode does.
         """
         configure_if_asked()
-        check_engine_arguments(tools, store, store_key, hooks, approve, audit, namespaces, redact, plugins)
+        check_engine_arguments(
+            tools, store, store_key, hooks, approve, audit, namespaces, redact, plugins, ranker
+        )
         self.config: CodeModeConfig = load_config(config, overlay=agent_config)
         self.settings: EngineSettings = load_settings(settings)
         self._omission = Omission(config, agent_config)
         self._plugins = PluginRegistry(tuple(as_tools(tools)))
         self._supervisor = Supervisor(WorkerSettings.of(self.config, self.settings))
-        per_session = share_of(self.settings.max_suspended_runs, self.settings.session_share_percent)
-        self._stored = StoredRuns(store, store_limits(self.config, self.settings), store_key, per_session)
+        limits, percent = store_limits(self.config, self.settings), self.settings.session_share_percent
+        keep_ms = self.config.snapshot_ttl_seconds * 1000
+        self._stored = StoredRuns(store, limits, read_keys(store_key), percent, keep_ms)
         archive = TrajectoryArchive(self._stored, Recording(redact))
-        self._recorder = Recorder(Tally(), EventHub(), archive, audit)
-        questions = Questions(lambda run_id: self._runs.get(run_id), self._recorder.approval_asked, approve)
+        self._recorder = Recorder(Tally(), EventHub(), archive, audit, self.config.max_content_bytes)
+        questions = Questions(
+            lambda run_id: self._runs.get(run_id),
+            self._recorder.approval_asked,
+            approve,
+            lambda run, work, asked: self._services.work.records.asked(run, work, asked, is_held=True),
+        )
         self._mcp = McpBridge(mcp, questions.ask)
         self._admission = Admission(
             self.config, self._plugins, policy, hooks, approve, self._recorder, self._mcp
@@ -122,7 +134,16 @@ class Engine(RunControl, PluginControl):
             for namespace in own:
                 self.register_namespace(plugin_id, namespace)
         pending = pending_bytes(self.settings)
-        work = HostWork(self.config, self._recorder, self._stored, questions, pending=pending)
+        searches, shapes = Searches(ranker), ResultShapes(enabled=self.config.learn_result_shapes)
+        work = HostWork(
+            self.config,
+            self._recorder,
+            self._stored,
+            questions,
+            pending=pending,
+            searches=searches,
+            shapes=shapes,
+        )
         self._services = Services(self.config, self._supervisor, self._stored, work, self._recorder)
         adopter = Adopter(self._services, self._admission)
         self._runs = KnownRuns(self._services, self._admission)
@@ -155,8 +176,9 @@ class Engine(RunControl, PluginControl):
             raise RuntimeError("An engine is started once. Make a new one.")
         self._loop = asyncio.get_running_loop()
         try:
-            for stone in await self._stored.open():
-                _log.warning("run %s was being resumed when its engine died; it is gone", stone.run_id)
+            for ending in await self._stored.open(self._runs.lose_lease, self._runs.hear):
+                if ending.how == "interrupted":
+                    _log.warning("run %s was being resumed when its engine died; it is gone", ending.run_id)
             self._start_failure, _ = await asyncio.gather(self._start_workers(), self._mcp.open())
         except BaseException:  # most likely cancelled: the caller will not close a half-open engine
             await finish_despite_cancel(self._shut())
@@ -202,8 +224,6 @@ class Engine(RunControl, PluginControl):
         await self._runs.close("the engine was closed")
         await self._mcp.close()
         await self._supervisor.close()
-        with contextlib.suppress(StoreUnavailable):
-            await self._stored.give_up()
         await self._stored.close()
         self._recorder.hub.close()
 
@@ -251,6 +271,8 @@ class Engine(RunControl, PluginControl):
             self._admission.effective(*asked),
             self.config,
             namespaces=partial(self._admission.namespace_texts, offer),
+            servers=self._mcp.names,
+            observed=self._services.work.shapes.for_session(caller.agent, caller.session),
             exec_run=bound_to(partial(self._exec, offer), who | run),
             wait_run=bound_to(self.wait, who),
             ordinary=lambda: self._admission.environment(*asked).executor,
@@ -272,14 +294,16 @@ class Engine(RunControl, PluginControl):
         provider: str | None = None,
         model: str | None = None,
         context: CallContext | None = None,
+        request_id: str | None = None,
     ) -> CodeModeResult:
         """Runs a program: its text, or the input object as a host passes it on.
 
         `tools` are this run's own, beside the engine's; `allow` narrows both further than the policy does.
-        Tools, hooks and the policy read the caller's facts in `context`.
+        Tools, hooks and the policy read the caller's facts in `context`. Sent again with the same
+        `request_id`, to any engine on the store, it runs nothing: the result is that of the first time.
         """
         asked = AskedRun(scope, agent, session, agent_run, tool_call, tools, allow, provider, model, context)
-        return await self._execs.exec(given, language, asked)
+        return await self._execs.exec(given, language, asked._replace(request_id=request_id))
 
     async def _exec(self, offer: Offering, given: Mapping[str, Any], **asked: Any) -> CodeModeResult:
         """For a prepared run: the same with the tools and namespaces that there were then."""
@@ -309,6 +333,7 @@ class Engine(RunControl, PluginControl):
                 return unready
             own = tuple(as_tools(tools)) if tools else ()
             asked = "" if tool_call == NO_VALUE else tool_call
+            await self._approvals.settle(run_id)
             return self._execs.noted(await self._waits.wait(run_id, caller, asked, own))
         except InputRefused as refused:
             return self._execs.refuse(refused.code, str(refused))
@@ -358,7 +383,7 @@ class Engine(RunControl, PluginControl):
     def stats(self) -> EngineStats:
         """Counts since the start, and the state now."""
         workers, loop = self._supervisor.stats(), self._loop_watch.stats()
-        return stats_of(self._runs.all(), self._recorder.tally, workers, loop)
+        return stats_of(self._runs.all(), self._recorder.tally, workers, loop, self._mcp.stats())
 
     def health(self) -> Health:
         """The last known status: healthy, degraded or unavailable, and why. Runs no probe."""

@@ -24,6 +24,7 @@ from codemode.contract.error_codes import HealthStatus
 from codemode.contract.report import Report, WorkerStats
 from codemode.contract.results import Failed
 from codemode.executor import Executor
+from codemode.gate.heartbeat import within
 from codemode.mcp.bridge import McpBridge
 from codemode.plugins import PluginRegistry
 from codemode.runs.environment import Environment
@@ -143,7 +144,7 @@ class Doctor:
         environment = Environment(catalog, Executor(catalog))
         limits = Limits(memory_bytes=1 << 20, output_bytes=1 << 10, pending_calls=1)
         try:
-            async with asyncio.timeout(_PATIENCE_SECONDS):
+            async with within(_PATIENCE_SECONDS):
                 with await self._supervisor.lease(session=_WHO.session) as worker:
                     outcome = await worker.start("return 6 * 7", "javascript", limits, _PROBE_MS, environment)
         except TimeoutError:
@@ -160,7 +161,7 @@ class Doctor:
         run_id = f"probe_{secrets.token_hex(8)}"
         try:
             await self._stored.save("probe", run_id, _WHO, _PROBE_MS, b"", b"", None)
-            await self._stored.end(run_id, leave=None)
+            await self._stored.end(run_id, _WHO, "aborted", is_kept=False)
         except StoreFull as error:
             return HealthCheck("store", "degraded", f"no room for another suspended run: {error}")
         except SnapshotError as error:

@@ -71,7 +71,8 @@ async def first(store: Path) -> None:
         result = await host.exec(PROGRAM, language="typescript", session="demo")
         assert isinstance(result, Waiting), result
         for item in result.output:
-            say(f"output: {item.text if item.type == 'text' else item.value}")
+            if item.type == "text":
+                say(f"output: {item.text}")
         snapshot = result.telemetry.snapshot
         assert snapshot is not None
         say(f"exec returned `waiting` after {(time.perf_counter() - began) * 1000:.0f} ms, its time is up")

@@ -144,7 +144,10 @@ class Page:
 
 def shown(result: CodeModeResult) -> str:
     """A program's output, then its value or its error."""
-    lines = [item.text if item.type == "text" else json.dumps(item.value) for item in result.output]
+    lines = [
+        json.dumps(item.value) if item.type == "json" else item.text if item.type == "text" else str(item)
+        for item in result.output
+    ]
     if result.status == "failed":
         lines.append(result.error)
     elif result.status == "completed" and result.value is not None:

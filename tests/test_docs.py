@@ -186,3 +186,16 @@ def test_three_dots_stand_for_a_part_of_one_line_only() -> None:
 
 def run(page: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     return python("-W", "error", PROJECT / "tests" / "docs_page.py", page, cwd=folder)
+
+
+@pytest.mark.parametrize("page", ["docs/guides/limits.md", "SECURITY.md"])
+def test_every_row_of_a_table_of_promises_names_tests_that_exist(page: str) -> None:
+    lines = (PROJECT / page).read_text().splitlines()
+    rows = [line for line in lines if line.startswith("|") and "`tests/" in line]
+    assert len(rows) >= 15
+    for row in rows:
+        folder = PROJECT
+        for named in re.findall(r"`(tests/[\w./*-]+|test_\w+\.py)`", row.rsplit(" | ", 1)[-1]):
+            place = PROJECT / named if named.startswith("tests/") else folder / named
+            assert list(place.parent.glob(place.name)), f"{page}: {named}"
+            folder = place.parent

@@ -19,7 +19,9 @@ PROJECT = Path(__file__).resolve().parents[1]
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))]
 EXAMPLES = sorted((PROJECT / "examples").rglob("*.py"))
 # Adapters load a framework each, so they are imported by name; the persistence plane is a package of its own.
-PUBLIC = re.compile(r"codemode|codemode\.adapters(\.\w+)?|codemode_snapshots(\.\w+)?")
+PUBLIC = re.compile(
+    r"codemode|codemode\.adapters(\.\w+)?|codemode\.(toolbox|cluster\.ray)|codemode_snapshots(\.\w+)?"
+)
 
 
 def test_every_exported_name_is_there_and_is_listed() -> None:

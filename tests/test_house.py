@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from codemode.runs.in_flight import Work
 from codemode.runs.phases import Active, Ended, Running, Suspended
 from codemode.runs.run import Run
+from codemode.runs.work import Work
 
 PROJECT = Path(__file__).resolve().parents[1]
 PACKAGES = ("codemode", "runtime/codemode_runtime", "snapshots/codemode_snapshots")
@@ -22,7 +22,7 @@ OWN = {
         *Running.__struct_fields__,
     },
     "codemode/runs/phases.py": {*Active.__slots__, *Ended.__struct_fields__},
-    "codemode/runs/in_flight.py": set(Work.__struct_fields__),
+    "codemode/runs/work.py": set(Work.__struct_fields__),
 }
 
 
@@ -104,12 +104,17 @@ def private_methods(node: ast.ClassDef) -> set[str]:
     return {item.name for item in functions if item.name.startswith("_") and not item.name.startswith("__")}
 
 
+# What a tool returns, under the name that its author expects; and the guest's own.
+TWO_IMAGES = {"Image"}
+
+
 def test_a_class_name_has_one_meaning_in_all_three_packages() -> None:
     names: dict[str, list[str]] = {}
     for path, tree in modules():
         for node in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
             names.setdefault(node.name, []).append(path)
-    assert {name: paths for name, paths in names.items() if len(paths) > 1} == {}
+    twice = {name: paths for name, paths in names.items() if len(paths) > 1}
+    assert {name: twice[name] for name in twice.keys() - TWO_IMAGES} == {}
 
 
 def test_an_upper_limit_is_called_max_wherever_it_is_a_constant() -> None:

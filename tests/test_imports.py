@@ -10,7 +10,10 @@ import pytest
 from tests.harness.processes import MEASURED, python
 
 # Each loads a framework of the user's choice, with whatever that loads; nothing of ours imports them.
-FRAMEWORKS = tuple(f"codemode.adapters.{name}" for name in ("langchain", "openai_agents", "pydantic_ai"))
+FRAMEWORKS = (
+    *(f"codemode.adapters.{name}" for name in ("langchain", "openai_agents", "pydantic_ai")),
+    "codemode.cluster.ray",
+)
 # Imports the package and then everything in it, and prints what is loaded after each of the two.
 PROGRAM = """
 import importlib, pkgutil, sys

@@ -15,6 +15,7 @@ from codemode.config.rules import shown
 from codemode.contract.error_codes import HealthStatus
 from codemode.executor.failures import clean_message, failure_of
 from codemode.executor.host_code import ends_the_task
+from codemode.gate.heartbeat import within
 from codemode.tools import Tool, ToolError, as_tools
 from codemode.tools.threads import call_in_thread
 
@@ -88,7 +89,7 @@ async def probe_plugin(plugin: Plugin, patience_seconds: float) -> PluginHealth:
         return PluginHealth()
     task = asyncio.current_task()
     try:
-        async with asyncio.timeout(patience_seconds):
+        async with within(patience_seconds):
             return _read_answer(await _called(plugin.id, plugin.probe))
     except TimeoutError:
         return PluginHealth("degraded", f"it did not answer within {patience_seconds:g} s")

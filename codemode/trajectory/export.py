@@ -122,6 +122,7 @@ def _nested(state: TraceState, call: CallRecord, mark: CallMark, has_ended: bool
         input=_input(state, call, mark),
         result=_content(state, f"r{call.id}", mark.result, call.bytes_out) if mark.result else None,
         error=mark.error,
+        answered_by=mark.answered_by,
         failure=_failure(state, call),
         approval=_approval(state, state.approvals.get(int(call.id))),
     )

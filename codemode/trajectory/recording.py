@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import msgspec
 
@@ -67,30 +67,36 @@ class Recording:
         return taken if len(taken) <= MAX_VALUE_BYTES else None
 
 
-def type_of(data: bytes) -> str:
-    """The type of a value given as JSON, by its first character: the cost does not grow with the value."""
-    first = bytes(memoryview(data)[:1])  # a msgspec.Raw cannot be indexed
+def type_of(first: bytes) -> str:
+    """The type of a value given as JSON, by its first character."""
     return _TYPES.get(first, "number")
 
 
-def shape_of(data: bytes) -> Content:
-    """The shape without its size, so that calls with the same arguments share one."""
-    if len(data) > MAX_VALUE_BYTES:
-        return {"type": type_of(data)}
-    try:
-        found: object = msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError):
-        return {"type": "other"}
-    if isinstance(found, dict) and len(data) <= _SMALL:
-        return _object_shape(tuple(cast("dict[str, object]", found)))
-    return _without_bytes(redact(cast("object", found)))
+class ValueShape(NamedTuple):
+    """A shape without its size, so that calls with the same arguments share one; and the same as JSON."""
+
+    content: Content
+    json: bytes
+
+
+def shape_of(value: object, size: int) -> ValueShape:
+    """`size` is that of the JSON in which the value came."""
+    if isinstance(value, dict) and size <= _SMALL:
+        return _object_shape(tuple(cast("dict[str, object]", value)))
+    return _without_bytes(redact(cast("object", value)))
+
+
+def shape_of_type(first: bytes) -> ValueShape:
+    """For a value that is too large to look at: all that its first character says."""
+    return _without_bytes({"type": type_of(first)})
 
 
 @lru_cache(256)
-def _object_shape(keys: tuple[str, ...]) -> Content:
+def _object_shape(keys: tuple[str, ...]) -> ValueShape:
     """Cached: programs call the same tools with the same arguments often. Do not change the result."""
     return _without_bytes(redact(dict.fromkeys(keys)))
 
 
-def _without_bytes(shape: Content) -> Content:
-    return {key: value for key, value in shape.items() if key != "bytes"}
+def _without_bytes(content: Content) -> ValueShape:
+    kept = {key: value for key, value in content.items() if key != "bytes"}
+    return ValueShape(kept, msgspec.json.encode(kept))

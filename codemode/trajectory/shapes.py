@@ -56,6 +56,7 @@ class NestedCall(_Part, frozen=True):
     error: str = ""  # the failure's code
     failure: CallError | None = None  # with `message` and `suggestion` only if the host records values
     approval: Approval | None = None
+    answered_by: str = ""  # "hook": the tool did not run
 
 
 class OutputFacts(_Part, frozen=True):

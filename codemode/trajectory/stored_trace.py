@@ -38,6 +38,7 @@ class CallMark(Struct, array_like=True):
     result: str = ""
     error: str = ""
     failure: Failure | None = None
+    answered_by: str = ""
 
 
 class ApprovalMark(Struct, array_like=True):

@@ -9,22 +9,48 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
+from typing import Any, TypeVarTuple
 
 import msgspec
-from codemode_runtime.parts import most_parts
+from msgspec.structs import replace
 
-from codemode.contract.results import Completed, Failed, Output, Waiting
+from codemode.contract.results import (
+    Completed,
+    Failed,
+    JsonOutput,
+    Output,
+    TextOutput,
+    Waiting,
+    output_bytes,
+)
 from codemode.contract.telemetry import CallError, CallRecord, utf8_bytes
-from codemode.trajectory.recording import MAX_VALUE_BYTES, Content, PartKind, Recording, shape_of, type_of
-from codemode.trajectory.stored_trace import ApprovalMark, CallMark, LegMark, Packed, TraceState, row_of
+from codemode.trajectory.recording import (
+    MAX_VALUE_BYTES,
+    Content,
+    PartKind,
+    Recording,
+    ValueShape,
+    shape_of,
+    shape_of_type,
+    type_of,
+)
+from codemode.trajectory.stored_trace import (
+    ApprovalMark,
+    CallMark,
+    Failure,
+    LegMark,
+    Packed,
+    TraceState,
+    row_of,
+)
 
 MAX_LEGS = 256
 MAX_CALLS = 1_000  # the first of a run, which its ledger has in full
 MAX_RECORDED_BYTES = 1 << 20
 _MAX_SHAPES = 64
 _WORTH_COMPRESSING = 1024
-_MAX_SHAPED = 2_000  # parts of arguments whose shape is looked at
 
+Facts = TypeVarTuple("Facts")
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Packed)
 _arguments = msgspec.json.Decoder(list[msgspec.Raw])
@@ -92,7 +118,10 @@ class Trace:
         taken: bytes | None = None
         if isinstance(result, Completed):
             raw = result.raw_value
-            value, taken = (type_of(raw), len(raw)), self._take("value", "", lambda: bytes(raw))
+            value, taken = (
+                (type_of(bytes(memoryview(raw)[:1])), len(raw)),
+                self._take("value", "", lambda: bytes(raw)),
+            )
         if why != "" and why == self._suspended_for:
             return  # `suspend` noted it before the run was frozen: a suspended run holds no more than it must
         end = self._ending(result.status, why, result.output, at_ms)
@@ -113,40 +142,36 @@ class Trace:
 
         self._note(end)
 
-    def begin_call(self, call_id: int, tool: str, args: bytes, at_ms: int) -> Content | None:
-        """`args` is the guest's JSON array of arguments. Returns the shape of the first."""
-        shape: Content | None = {"type": type_of(args[1:2])}
+    def begin_call(
+        self, call_id: int, tool: str, args: bytes, arguments: list[Any] | None, at_ms: int
+    ) -> Content | None:
+        """`args` is the guest's JSON array of arguments; `arguments` is the same decoded, None if it is too
+        large for that. Returns the shape of the first."""
+        shape: ValueShape | None = None
         taken: bytes | None = None
-        if len(args) <= MAX_VALUE_BYTES and most_parts(args) <= _MAX_SHAPED:
-            given = _first(args)
-            shape = shape_of(given) if given else None
-            taken = self._take("input", tool, lambda: given) if given else None
+        if arguments is None or len(args) > MAX_VALUE_BYTES:
+            shape = shape_of_type(args[1:2])
+        elif arguments:
+            shape = shape_of(arguments[0], len(args))
+            if self._recording.keeps_values:
+                taken = self._take("input", tool, lambda: _first(args))
+        encoded = b"" if shape is None else shape.json
+        self._note(_begin_call, call_id, at_ms, encoded, taken)
+        return None if shape is None else shape.content
 
-        def begin(state: TraceState) -> None:
-            leg = state.legs[-1]
-            if len(state.calls) >= MAX_CALLS:
-                leg.more_calls += 1
-                return
-            known = _intern(state.shapes, shape)
-            state.calls[call_id] = CallMark(at_ms - state.started_ms, leg.number, known)
-            _record(state, f"i{call_id}", taken)
-
-        self._note(begin)
-        return shape
-
-    def finish_call(self, call_id: int, tool: str, data: bytes, error: CallError | None) -> None:
-        """`data` is the result, or what the program is told of an error. Of that, texts are values too."""
-        kind, taken = "" if error else type_of(data), self._take("result", tool, lambda: data)
-        code = "" if error is None else error.code[:_MAX_CODE]
-        failure = None if error is None else (error.retryable, error.recoverable, error.status)
-
-        def finish(state: TraceState) -> None:
-            mark = state.calls.get(call_id)
-            if mark is not None:
-                mark.result, mark.error, mark.failure = kind, code, failure
-                _record(state, f"r{call_id}", taken)
-
-        self._note(finish)
+    def finish_call(
+        self, call_id: int, tool: str, data: bytes, error: CallError | None, answered_by: str = ""
+    ) -> None:
+        """`data` is the result, or what the program is told of an error. Of that, texts are values too.
+        `answered_by` says who answered in place of the tool."""
+        if answered_by:
+            self._note(_mark_answered, call_id, answered_by)
+        taken = self._take("result", tool, lambda: data) if self._recording.keeps_values else None
+        if error is None:
+            self._note(_finish_call, call_id, type_of(data[:1]), "", None, taken)
+        else:
+            failure = (error.retryable, error.recoverable, error.status)
+            self._note(_finish_call, call_id, "", error.code[:_MAX_CODE], failure, taken)
 
     def ask(self, call_id: int, approval_id: str, at_ms: int) -> None:
         self._note(
@@ -200,11 +225,12 @@ class Trace:
             late(packed.state)
         return packed
 
-    def _note(self, change: Callable[[TraceState], None]) -> None:
+    def _note(self, change: Callable[[TraceState, *Facts], None], *facts: *Facts) -> None:
+        """Changes the state, now or when there is one again."""
         if self._state is None:
-            self._late = (*self._late, change)
+            self._late = (*self._late, lambda state: change(state, *facts))
         else:
-            change(self._state)
+            change(self._state, *facts)
 
     def _catch_up(self) -> None:
         if self._state is not None:
@@ -220,7 +246,7 @@ class Trace:
     ) -> Callable[[TraceState], None]:
         """The change that ends a leg. Holds nothing large: a suspended run keeps it until it goes on."""
         items = len(output)
-        sizes = [len(item.raw_value) if item.type == "json" else utf8_bytes(item.text) for item in output]
+        sizes = [output_bytes(item) for item in output]
         taken = [self._take("output", "", lambda item=item: _json(item)) for item in output]
 
         def end(state: TraceState) -> None:
@@ -248,6 +274,33 @@ def why_of(result: Completed | Waiting | Failed) -> str:
             return ""
 
 
+def _begin_call(state: TraceState, call_id: int, at_ms: int, shape: bytes, taken: bytes | None) -> None:
+    leg = state.legs[-1]
+    if len(state.calls) >= MAX_CALLS:
+        leg.more_calls += 1
+        return
+    state.calls[call_id] = CallMark(at_ms - state.started_ms, leg.number, _intern(state.shapes, shape))
+    if taken is not None:
+        _record(state, f"i{call_id}", taken)
+
+
+def _finish_call(
+    state: TraceState, call_id: int, kind: str, error: str, failure: Failure | None, taken: bytes | None
+) -> None:
+    mark = state.calls.get(call_id)
+    if mark is None:
+        return
+    mark.result, mark.error, mark.failure = kind, error, failure
+    if taken is not None:
+        _record(state, f"r{call_id}", taken)
+
+
+def _mark_answered(state: TraceState, call_id: int, answered_by: str) -> None:
+    mark = state.calls.get(call_id)
+    if mark is not None:
+        mark.answered_by = answered_by
+
+
 def _record(state: TraceState, key: str, data: bytes | None) -> None:
     """Past the bound only the shape of a value is kept."""
     if data is None or key in state.recorded or state.recorded_bytes + len(data) > MAX_RECORDED_BYTES:
@@ -263,16 +316,13 @@ def _drop_leg(state: TraceState, index: int) -> None:
         del state.calls[call_id]
 
 
-def _intern(shapes: list[bytes], shape: dict[str, object] | None) -> int:
+def _intern(shapes: list[bytes], shape: bytes) -> int:
     """The shape's index; -1 if it is not known or too many are kept."""
-    if shape is None:
+    if shape in shapes:
+        return shapes.index(shape)
+    if not shape or len(shapes) >= _MAX_SHAPES:
         return -1
-    encoded = msgspec.json.encode(shape)
-    if encoded in shapes:
-        return shapes.index(encoded)
-    if len(shapes) >= _MAX_SHAPES:
-        return -1
-    shapes.append(encoded)
+    shapes.append(shape)
     return len(shapes) - 1
 
 
@@ -285,7 +335,14 @@ def _first(args: bytes) -> bytes:
 
 
 def _json(item: Output) -> bytes:
-    return bytes(item.raw_value) if item.type == "json" else msgspec.json.encode(item.text)
+    """Of content, its type and size: never the bytes."""
+    match item:
+        case TextOutput(text):
+            return msgspec.json.encode(text)
+        case JsonOutput():
+            return bytes(item.raw_value)
+        case _:
+            return msgspec.json.encode(replace(item, data=None))
 
 
 def _deflate(data: bytes) -> bytes:

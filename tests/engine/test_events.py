@@ -10,7 +10,7 @@ import pytest
 from codemode import Engine
 from codemode.contract.events import Event
 from codemode.runs.event_hub import CAPACITY, Subscription
-from tests.harness.engine import Desk, engine, failure_of, value_of, waiting
+from tests.harness.engine import Desk, engine, failure_of, shown, value_of, waiting
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -29,7 +29,7 @@ def in_short(events: list[Event]) -> list[Any]:
     for event in events:
         match event.type:
             case "output":
-                found.append(("output", event.item.text if event.item.type == "text" else event.item.value))
+                found.append(("output", shown(event.item)))
             case "call_started":
                 found.append(("call_started", event.name))
             case "call_finished":

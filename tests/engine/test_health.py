@@ -6,7 +6,6 @@ import asyncio
 import os
 import resource
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +18,15 @@ from codemode.health import Doctor, Health
 from codemode.mcp.bridge import McpBridge
 from codemode.plugins import PluginRegistry
 from codemode.runs.loop_watch import LoopWatch
-from codemode.runs.stored_runs import StoredRuns, store_limits
+from codemode.runs.store_limits import store_limits
+from codemode.runs.stored_runs import StoredRuns
 from codemode.tools import CallContext
 from codemode.workers.settings import WorkerSettings
 from codemode.workers.supervisor import Supervisor
 from tests.harness.engine import Desk, echo, engine, failure_of, value_of
 from tests.harness.loops import until
 from tests.harness.mcp_servers import fast, fast_at, fast_listening, free_port, servers
-from tests.harness.tool_search import damage_runtime
+from tests.harness.tool_search import damage_runtime, lose_runtime
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
 
@@ -110,7 +110,7 @@ async def test_a_layer_of_confinement_that_is_missing_is_named() -> None:
     settings = WorkerSettings(EngineSettings(warm_workers=1), entry="tests.workers.open_zygote")
     async with Supervisor(settings) as supervisor:
         limits = store_limits(load_config(True), EngineSettings())
-        stored, bridge = StoredRuns(None, limits, None), McpBridge(None, nobody)
+        stored, bridge = StoredRuns(None, limits), McpBridge(None, nobody)
         doctor = Doctor(supervisor, stored, bridge, PluginRegistry(()), LoopWatch(print))
         found = doctor.look(lambda: (True, None))
     assert found["status"] == "degraded"
@@ -148,14 +148,14 @@ async def test_workers_that_cannot_be_started_any_more_are_found_by_the_probe_al
     async with engine(settings={"warmWorkers": 0}) as made:
         [zygote] = made.stats()["workers"]["zygotes"]
         with monkeypatch.context() as patched:
-            patched.setattr(sys, "executable", "/nowhere/python")
+            lose_runtime(patched)
             os.kill(zygote["pid"], signal.SIGKILL)
             await until(lambda: not made.stats()["workers"]["zygotes"])
             known, probed = made.health(), await made.health()
         healed = await made.health()
     assert checks(known, "workers") == {"workers": "healthy"}  # nothing is known until somebody asks
     assert (probed["status"], checks(probed, "workers")) == ("unavailable", {"workers": "unavailable"})
-    assert "/nowhere/python" in reason_of(probed, "workers")
+    assert "there is no native runner in /nowhere" in reason_of(probed, "workers")
     assert checks(healed, "workers") == {"workers": "healthy"}
 
 

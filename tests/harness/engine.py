@@ -14,7 +14,7 @@ from typing import Any
 
 from codemode import Completed, Engine, Failed, ToolError, Waiting, tool
 from codemode.contract.error_codes import ErrorCode
-from codemode.contract.results import CodeModeResult
+from codemode.contract.results import CodeModeResult, JsonOutput, Output, TextOutput
 from codemode.tools import Tool
 from tests.harness.loops import until
 
@@ -122,8 +122,18 @@ def waiting(result: CodeModeResult, reason: str | None = None) -> Waiting:
 
 
 def texts(result: CodeModeResult) -> list[Any]:
-    """Output in short: the text, or the value of what came through json()."""
-    return [item.text if item.type == "text" else item.value for item in result.output]
+    """Output in short: the text, the value of what came through json(), the item itself of other content."""
+    return [shown(item) for item in result.output]
+
+
+def shown(item: Output) -> Any:
+    match item:
+        case TextOutput(text):
+            return text
+        case JsonOutput():
+            return item.value
+        case _:
+            return item
 
 
 def statuses(result: CodeModeResult) -> list[tuple[str, str]]:

@@ -50,7 +50,7 @@ def no_descriptors() -> Generator[None]:
 def read_only(engine: Engine) -> Generator[None]:
     """The engine's store can be read and not written, as on a file system that was remounted so."""
     store: Any = engine._stored._store  # pyright: ignore[reportPrivateUsage] - root may write anything
-    connection: sqlite3.Connection = store._connection
+    connection: sqlite3.Connection = store._tables._connection
     connection.execute("PRAGMA query_only=ON")
     try:
         yield

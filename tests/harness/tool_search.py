@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import codemode_runtime
 import pytest
+from codemode_runtime import native
 
 from codemode import Engine
 from codemode.executor import AfterToolCall, BeforeToolCall
@@ -88,14 +87,20 @@ def catalog_of_300(log: Log) -> list[Tool]:
 
 
 def damage_runtime(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From here on worker processes find a copy of the execution plane whose guest image has a wrong byte."""
-    copy = folder / "plane" / "codemode_runtime"
-    shutil.copytree(Path(codemode_runtime.__file__).parent, copy)
-    image = copy / "image" / "guest.wasm"
+    """From here on zygotes find a guest image that has a wrong byte, and no machine code of a sound one."""
+    copy = folder / "image"
+    shutil.copytree(native.FOLDER, copy)
+    image = copy / "guest.wasm"
     data = bytearray(image.read_bytes())
     data[len(data) // 2] ^= 1
     image.write_bytes(data)
-    monkeypatch.setattr(sys, "path", [str(copy.parent), *sys.path])
+    monkeypatch.setattr(native, "FOLDER", copy)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+
+
+def lose_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From here on no zygote can be started."""
+    monkeypatch.setattr(native, "FOLDER", Path("/nowhere"))
 
 
 def payload(prepared: PreparedSearch) -> dict[str, Any]:
