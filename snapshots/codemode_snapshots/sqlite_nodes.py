@@ -19,8 +19,8 @@ _SELF = new_owner()
 class Nodes:
     """Reads and writes the table `nodes`. The caller has a transaction open.
 
-    A node is judged once in a transaction. Otherwise a process that ends between two looks is alive when it is
-    asked whether its run is over, and dead when it is asked who holds it, and the run is given out again.
+    A node is judged once in a transaction. Otherwise a process that ends between two looks is alive when
+    it is asked whether its run is over, dead when it is asked who holds it, and the run is given out again.
     """
 
     def __init__(self, connection: sqlite3.Connection, lease_ms: int) -> None:
