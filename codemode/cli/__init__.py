@@ -22,7 +22,8 @@ COMMANDS = {
     "types": "the TypeScript declarations of tools and MCP servers",
     "trace": "show an exported trajectory as a tree with a time axis",
     "doctor": "check what the engine needs, and say how to fix what is wrong",
-    "serve": "offer the engine to other programs: MCP, or JSON-RPC over stdio",
+    "serve": "offer the engine to other programs: HTTP, MCP, or JSON-RPC over stdio",
+    "tokens": "make the tokens of a server over HTTP",
 }
 _NEEDS_WORKERS = ("run", "wait", "repl", "serve")  # a worker is on its way while their modules load
 _BROKEN_PIPE = 141  # ExitCode.BROKEN_PIPE, which is not loaded for --help
