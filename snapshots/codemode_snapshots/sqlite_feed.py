@@ -68,6 +68,8 @@ class SqliteFeed:
                 if not has_changed and watched.keys() <= known.keys():
                     continue
                 found = self._changes(watched.keys())
+                # a run that is new here may have changed between the two looks above: nobody would hear of it
+                has_changed = has_changed or self._version() != version
                 is_failing = False
             except StoreUnavailable as error:
                 if not is_failing:
