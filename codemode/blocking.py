@@ -147,6 +147,7 @@ class BlockingEngine:
     run_info = _front(Engine.run_info)
     trajectory = _front(Engine.trajectory)
     session_trajectory = _front(Engine.session_trajectory)
+    sessions = _front(Engine.sessions)
 
     def stats(self) -> EngineStats:
         """Counts since the start, and the state now."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMANDS = {
+    "init": "write a configuration with comments: tools, policy, limits",
     "run": "run a program, from a file or from the command line",
     "wait": "go on with a run that was left waiting in a store",
     "runs": "the waiting runs of a store: list, show, abort, approve, deny",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from codemode.cli.errors import CommandError
 from codemode.cli.quantities import milliseconds, seconds, size
+from codemode.cli.toolbox_options import add_toolbox_arguments, made_toolbox
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +27,7 @@ _LIMITS = (
     ("--ttl", "snapshotTtlSeconds", seconds, "TIME"),
 )
 # Sections of a --config file that are arguments of their own; the engine reads the rest by itself.
-_OWN_ARGUMENTS = ("settings", "mcpServers", "mcp")
+_OWN_ARGUMENTS = ("settings", "mcpServers", "mcp", "toolbox")
 _DOCUMENT_KEYS = ("tools", "agents", "policy", *_OWN_ARGUMENTS)
 
 
@@ -73,8 +74,9 @@ def add_tool_arguments(
         "--config",
         metavar="FILE",
         help="JSON or TOML: the codeMode object, or a document with tools, agents, policy, settings,"
-        " mcpServers",
+        " mcpServers, toolbox; `codemode init` writes one",
     )
+    add_toolbox_arguments(parser)
 
 
 def add_store_argument(parser: argparse.ArgumentParser) -> None:
@@ -96,7 +98,7 @@ def add_scope_arguments(parser: argparse.ArgumentParser, session: str | None) ->
 
 
 def engine_arguments(options: argparse.Namespace) -> dict[str, Any]:
-    """Keyword arguments for Engine. Loads the tools, and turns code mode on: every command needs it.
+    """Keyword arguments for Engine, and `toolbox`: `made_engine` takes both. Turns code mode on.
 
     Raises CommandError, and ConfigError for the contents of a configuration.
     """
@@ -118,6 +120,7 @@ def engine_arguments(options: argparse.Namespace) -> dict[str, Any]:
         "settings": settings,
         "store": _store(getattr(options, "store", None)),
         "mcp": _servers(options.servers, document),
+        "toolbox": made_toolbox(options, document),
     }
 
 

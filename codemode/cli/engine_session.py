@@ -16,6 +16,7 @@ from codemode.cli.errors import CommandError, ExitCode
 from codemode.cli.terminal.screen import Screen, ScreenHandler
 from codemode.config import ConfigError
 from codemode.engine import Engine
+from codemode.serve.lifecycle import made_engine
 from codemode.tools import ToolDefinitionError
 from codemode.trajectory.debug_variables import VARIABLES
 
@@ -26,13 +27,21 @@ _TICK_SECONDS = 0.1
 @contextlib.asynccontextmanager
 async def open_engine(arguments: dict[str, Any], screen: Screen) -> AsyncGenerator[Engine]:
     """Raises CommandError for what Engine refuses. If only the workers cannot start, exec says so."""
-    with explained():
-        engine = Engine(**arguments)
-    try:
+    async with contextlib.AsyncExitStack() as ending:
+        with explained():
+            engine = await ending.enter_async_context(made_engine(arguments))
         with explained():
             async with progress(screen, "starting the engine"):
                 await engine.start()
+        # left first, so that its progress is shown while the engine stops
+        await ending.enter_async_context(_stopping(engine, screen))
         yield engine
+
+
+@contextlib.asynccontextmanager
+async def _stopping(engine: Engine, screen: Screen) -> AsyncGenerator[None]:
+    try:
+        yield
     finally:
         async with progress(screen, "stopping the engine"):
             await engine.close()

@@ -159,6 +159,10 @@ class RunControl:
         owner = _owner("session_trajectory", scope, agent, session)
         return None if owner is None else await self._recorder.archive.of_session(self._runs, owner)
 
+    async def sessions(self, agent: str = _AGENT) -> list[str]:
+        """The sessions of an agent with a run that is still known, by name. Raises StoreUnavailable."""
+        return await self._recorder.archive.sessions_of(self._runs, agent)
+
 
 def _asked(
     run_id: str, scope: Scope | None, agent: str, session: str, agent_run: str

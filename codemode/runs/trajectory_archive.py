@@ -159,6 +159,14 @@ class TrajectoryArchive:
         known.sort(key=lambda run: run.started_at_ms)
         return SessionTrajectory(version=VERSION, agent=owner.agent, session=owner.session, runs=tuple(known))
 
+    async def sessions_of(self, runs: RunFinder, agent: str) -> list[str]:
+        """The names of the agent's sessions that have a run here or in the store, each once."""
+        self._note_ends()
+        scopes = [kept.scope for kept in (self._ended | self._suspended).values()]
+        scopes += [run.scope for run in runs.all()]
+        scopes += [listed.label.scope for listed in await self._stored.runs(None)]
+        return sorted({scope.session for scope in scopes if scope.agent == agent})
+
     async def _read(self, runs: RunFinder, run_id: str, caller: RunScope) -> None:
         """Reads the trace of a run that another engine suspended, without claiming it."""
         found = await self._stored.look(run_id, caller)

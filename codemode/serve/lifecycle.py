@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import AsyncGenerator, Coroutine, Generator
-from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Any
 
 from codemode.config import ConfigError
 from codemode.engine import Engine
+
+if TYPE_CHECKING:
+    from codemode.toolbox import Toolbox
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -17,14 +20,27 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 @asynccontextmanager
 async def open_engine(given: dict[str, Any]) -> AsyncGenerator[Engine]:
     """Raises ConfigError for arguments that cannot be used, and if code mode is off."""
-    engine = Engine(**given)
-    if not engine.config.enabled:
-        raise ConfigError("enabled", "must be true: what is served is code mode.")
-    try:
+    async with made_engine(given) as engine:
+        if not engine.config.enabled:
+            raise ConfigError("enabled", "must be true: what is served is code mode.")
         await engine.start()
         yield engine
-    finally:  # also if a signal came while the engine started
-        await engine.close()
+
+
+@asynccontextmanager
+async def made_engine(given: dict[str, Any]) -> AsyncGenerator[Engine]:
+    """An engine that is not started yet, with the tools of `given["toolbox"]`, if any; closes both."""
+    arguments = dict(given)
+    toolbox: Toolbox | None = arguments.pop("toolbox", None)
+    async with AsyncExitStack() as ending:
+        if toolbox is not None:
+            ending.push_async_callback(toolbox.close)
+            arguments["tools"] = [*arguments.get("tools", ()), *toolbox.tools]
+        engine = Engine(**arguments)
+        ending.push_async_callback(engine.close)  # also if a signal comes while the engine starts
+        if toolbox is not None:
+            toolbox.bind(engine)
+        yield engine
 
 
 @contextmanager
