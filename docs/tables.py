@@ -12,7 +12,7 @@ import msgspec
 
 from codemode.config import CodeModeConfig, EngineSettings, ToolSearchConfig
 from codemode.config.rows import Row, in_words, rows_of
-from codemode.config.rules import FieldRule, Flag, Gated, Names, Number, OneOf, SomeOf
+from codemode.config.rules import FieldRule, Flag, Gated, Names, Number, NumberOr, OneOf, SomeOf
 
 _TABLE = re.compile(r"(?<=<!-- table: )(.+?) -->\n.*?(?=<!-- end of table -->)", re.DOTALL)
 
@@ -68,6 +68,8 @@ def _allowed(rule: FieldRule, section: type[msgspec.Struct]) -> str:
         case Number():
             low, high = in_words(rule.low, rule.unit), in_words(rule.high, rule.unit)
             return f"{low.removesuffix(f' {rule.unit}') if high.endswith(rule.unit) else low} … {high}"
+        case NumberOr(number, words):
+            return f"{_allowed(number, section)}, {_words(words)}"
         case OneOf() | SomeOf():
             return _words(rule.allowed)
         case Gated():

@@ -84,6 +84,7 @@ QUICKJS_WASI = Package("npm", "quickjs-wasi", "3.6.2")
 LINEUP = (
     Subject("worker", "codemode", "ours", "engine.py", "WebAssembly in a confined process of its own", 500),
     Subject("reused", "codemode, workerReuse", "ours", "engine.py", "WebAssembly in a confined process, used again", 500, arguments=("1000000",)),
+    Subject("session", "codemode, workerReuse within a session", "ours", "engine.py", "WebAssembly in a confined process, used again by one session", 500, arguments=("session",)),
     Subject("guest", "codemode, guest alone", "ours", "guest.py", "WebAssembly", 500),
     Subject("monty", "pydantic-monty (Python)", "peer", "monty.py", "interpreter in a pooled process", 500, Package("pypi", "pydantic-monty", "1.4.0"), language="python"),
     Subject("quickjs-wasi", "quickjs-wasi", "peer", "quickjs_wasi.mjs", "WebAssembly", 60, QUICKJS_WASI),

@@ -83,6 +83,7 @@ def _reason(results: Results, one: Standing) -> str:
         f"{name} {number(value)}"
         for key, name in (
             ("guest", "the guest alone"),
+            ("session", "with workerReuse within a session"),
             ("reused", "with workerReuse"),
             ("native", "native QuickJS-NG"),
         )

@@ -51,6 +51,22 @@ class Number(Struct, frozen=True):
         return int(min(max(value, self.low), self.high))
 
 
+class NumberOr(Struct, frozen=True):
+    """A number, or one of these words."""
+
+    number: Number
+    words: tuple[str, ...]
+
+    def read(self, key: str, value: object) -> int | str:
+        if isinstance(value, str):
+            if value in self.words:
+                return value
+            numbers = f"a number from {self.number.low} to {self.number.high}"
+            meant = _meant(value, self.words)
+            raise ConfigError(key, f"must be {numbers} or {_choices(self.words)}, not {shown(value)}.{meant}")
+        return self.number.read(key, value)
+
+
 class OneOf(Struct, frozen=True):
     allowed: tuple[str, ...]
 

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from codemode.config.documents import WrittenPolicy
 from codemode.config.rows import NotASetting, Says
-from codemode.config.rules import Gated, Names, Number
+from codemode.config.rules import Gated, Names, Number, NumberOr
 
 Gate = Literal["off", "on", "auto"]
 SearchMode = Literal["code", "tools", "directory"]
@@ -89,11 +89,16 @@ class CodeModeConfig(Struct, frozen=True, kw_only=True, rename="camel"):
         return found
 
 
+_LEGS = Number(1, 1_000_000, "legs")
+
+
 class EngineSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     """How the engine works; no model and no program sees it. Resolved like the configuration."""
 
-    worker_reuse: Annotated[int, Number(1, 1_000_000, "legs"), Says(
-        "legs for each worker process; 1 gives every leg a process of its own")] = 1
+    worker_reuse: Annotated[int | Literal["session"], NumberOr(_LEGS, ("session",)), Says(
+        "legs for each worker process: 1 gives every leg a process of its own; with `session` one serves legs"
+        " of one agent and session with the same tools only, and callers who name no session get one for each"
+        " leg; a larger number is legs of anybody")] = 1
     max_workers: Annotated[int, Number(1, 1024, "legs"), Says(
         "legs that run at once; one that waits for tools lets go of its worker when others queue",
         reached="the leg waits for a worker", default="4 per core, at least 8")] = max(8, 4 * _CORES)

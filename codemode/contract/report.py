@@ -69,6 +69,7 @@ class ZygoteStats(Struct, frozen=True):
 class WorkerStats(Struct, frozen=True):
     """Processes and queue now; `spawned`, `killed`, `crashed` and `restarts` count since the start.
 
+    `kept` wait for another leg of the session that they served, with `workerReuse: "session"`.
     `confinement` is the last report of a worker, of the first flavour that has workers.
     """
 
@@ -83,6 +84,7 @@ class WorkerStats(Struct, frozen=True):
     restarts: int
     build_id: str
     confinement: tuple[Layer, ...]
+    kept: int = 0
 
 
 class EngineTotals(Struct, frozen=True, rename="camel", omit_defaults=True):

@@ -14,7 +14,9 @@ from msgspec import Struct
 
 from codemode.contract.explained import Explained
 from codemode.contract.results import CodeModeResult, Failed
+from codemode.contract.scope import UNSAID
 from codemode.runs.run import Run
+from codemode.workers.kept import Tenant
 from codemode.workers.worker import Worker
 
 if TYPE_CHECKING:
@@ -48,6 +50,18 @@ class Opening(Protocol):
         ...
 
 
+def tenant_of(run: Run) -> Tenant | None:
+    """Whose legs a worker may serve beside this run's, if workers are used again within a session.
+
+    Nobody's for callers who name no session, because they may be anybody, and for a run of another engine's,
+    because its tools are only known when it is opened.
+    """
+    scope = run.scope
+    if scope.session == UNSAID.session or run.is_adoptable:
+        return None
+    return Tenant(scope.agent, scope.session, run.environment.catalog)
+
+
 class Start:
     """Begins the first leg: starts the run's program in a fresh guest."""
 
@@ -56,7 +70,9 @@ class Start:
 
     async def lease(self, leg: Leg) -> Worker:
         run = leg.run
-        return await leg.services.supervisor.lease(session=run.scope.session, flavour=run.active.language)
+        return await leg.services.supervisor.lease(
+            session=run.scope.session, flavour=run.active.language, tenant=tenant_of(run)
+        )
 
     async def no_worker(self, leg: Leg, why: Explained) -> Failed:
         return await leg.fail(why)

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from codemode.contract.explained import Explained
 from codemode.contract.results import Failed
+from codemode.runs.opening import tenant_of
 from codemode.workers.worker import Worker
 
 if TYPE_CHECKING:
@@ -38,7 +39,10 @@ class Unpark:
 
     async def lease(self, leg: Leg) -> Worker:
         """The queue is never full for a leg that has begun."""
-        return await leg.services.supervisor.lease(session=leg.run.scope.session, has_begun=True)
+        run = leg.run
+        return await leg.services.supervisor.lease(
+            session=run.scope.session, has_begun=True, tenant=tenant_of(run)
+        )
 
     async def no_worker(self, leg: Leg, why: Explained) -> Failed:
         return await leg.fail(why)

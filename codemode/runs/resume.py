@@ -20,6 +20,7 @@ from codemode.runs.caller_task import finish_despite_cancel
 from codemode.runs.claimed_run import ClaimedRun
 from codemode.runs.frozen import Memory, open_memory
 from codemode.runs.leg import Leg, Services
+from codemode.runs.opening import tenant_of
 from codemode.runs.run import Run
 from codemode.workers.errors import SupervisorError
 from codemode.workers.worker import Worker
@@ -142,7 +143,7 @@ class Resume:
         run, services = leg.run, leg.services
         run.listen(True)
         try:
-            return await services.supervisor.lease(session=run.scope.session)
+            return await services.supervisor.lease(session=run.scope.session, tenant=tenant_of(run))
         except asyncio.CancelledError:
             task = run.caller_task
             if self._opened is not None and (run.is_left or (task is not None and task.keeps)):

@@ -11,7 +11,7 @@ import asyncio
 import itertools
 import socket
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 
 from codemode_runtime.zygote_wire import Flavour, Setup
@@ -21,6 +21,7 @@ from codemode.workers.busy_wait import Processors
 from codemode.workers.checks import Checks
 from codemode.workers.confinement import Confinement
 from codemode.workers.errors import Aborted, RuntimeUnavailable, SupervisorError
+from codemode.workers.kept import KeptWorkers, Tenant
 from codemode.workers.settings import WorkerSettings
 from codemode.workers.worker import Worker
 from codemode.workers.zygote import Zygote
@@ -30,6 +31,17 @@ from codemode.workers.zygote import Zygote
 # forking takes a processor for a while.
 _REFILL_SECONDS = 0.02
 _REFILL_DELAYS = 10
+
+
+# With workerReuse "session": so that what a broken-into process can gather is bounded in number too.
+_SESSION_LEGS = 1000
+
+
+class Wanted(Struct, eq=False):
+    """A leg that waits for a worker: a fresh one, or one of its own tenant's."""
+
+    tenant: Tenant | None
+    worker: asyncio.Future[Worker]
 
 
 class Counters(Struct):
@@ -57,6 +69,7 @@ class Pool:
         self.flavour: Flavour = flavour
         self.zygotes: list[Zygote] = []
         self.ready: deque[Worker] = deque()
+        self.kept = KeptWorkers(settings.engine.max_workers)
         self.starting: set[Worker] = set()
         self.confinement = Confinement()
         self.build_id = ""
@@ -67,7 +80,7 @@ class Pool:
         self._on_release = on_release
         self._checks = checks
         self._loop = asyncio.get_running_loop()
-        self._demand: deque[asyncio.Future[Worker]] = deque()
+        self._demand: deque[Wanted] = deque()
         self._target = settings.engine.warm_workers
         self._idle_check: asyncio.TimerHandle | None = None
         self._last_used = self._loop.time()
@@ -77,17 +90,25 @@ class Pool:
         self._is_closed = False
         self._all_ended = asyncio.Event()
 
-    async def take(self) -> Worker:
-        """A fresh worker. Raises RuntimeUnavailable if none can be started; cancel to give up waiting."""
+    async def take(self, tenant: Tenant | None = None) -> Worker:
+        """A fresh worker, or one that has served this tenant alone, or anybody, as `workerReuse` says.
+
+        Raises RuntimeUnavailable if none can be started; cancel to give up waiting.
+        """
+        by_session = self._settings.engine.worker_reuse == "session"
+        tenant = tenant if by_session else None
         self._last_used = self._loop.time()
         self._target = self._settings.engine.warm_workers
         self._watch_idleness()
         while True:
-            # takes the worker that was busy last: its pages and caches are the warmest
-            worker = self.ready.pop() if self.ready else await self._wait_for_one()
+            worker = None if tenant is None else self.kept.take(tenant)
+            if worker is None:
+                # takes the worker that was busy last: its pages and caches are the warmest
+                worker = self.ready.pop() if self.ready else await self._wait_for_one(tenant)
             if worker.is_usable:
-                self._refill_soon()
-                worker.lend()
+                if worker.tenant is None:
+                    self._refill_soon()
+                worker.lend(tenant, is_last=by_session and tenant is None)
                 self._lent += 1
                 return worker
 
@@ -111,9 +132,9 @@ class Pool:
             await self._all_ended.wait()
             stuck.cancel()
 
-    async def _wait_for_one(self) -> Worker:
+    async def _wait_for_one(self, tenant: Tenant | None = None) -> Worker:
         waiting: asyncio.Future[Worker] = self._loop.create_future()
-        self._demand.append(waiting)
+        self._demand.append(Wanted(tenant, waiting))
         self._refill()
         try:
             return await waiting
@@ -143,23 +164,41 @@ class Pool:
             self._refill_timer = None
         if self._is_closed:
             return
-        wanted_now = sum(1 for waiting in self._demand if not waiting.done()) - len(self.starting)
+        wanted_now = self._wanted_now()
         for number in range(wanted_now + self._target - len(self.ready)):
             try:
                 self._spawn(hurry=number < wanted_now)
             except OSError as error:  # no descriptors left; the next demand tries again
                 told = f"a worker cannot be started: {error.strerror or error}"
-                self._fail_demand(RuntimeUnavailable(told), keep=len(self.starting))
+                self._fail_demand(RuntimeUnavailable(told), keep=self._coming())
                 return
+
+    def _wanted_now(self) -> int:
+        """How many legs wait for a worker that is not on its way; less than 0 if more are on their way."""
+        returning = Counter(worker.tenant for worker in self.starting if worker.tenant is not None)
+        unserved = 0
+        for wanted in self._demand:
+            if wanted.worker.done():
+                continue
+            if wanted.tenant is not None and returning[wanted.tenant]:
+                returning[wanted.tenant] -= 1
+            else:
+                unserved += 1
+        return unserved - self._coming()
+
+    def _coming(self) -> int:
+        """Workers on their way that any leg may have."""
+        return sum(1 for worker in self.starting if worker.tenant is None)
 
     def _spawn(self, hurry: bool) -> None:
         zygote = self._zygote()
         ours, theirs = socket.socketpair()
+        reuse = self._settings.engine.worker_reuse
         worker = Worker(
             next(self._counters.tokens),
             ours,
             self,
-            legs=self._settings.engine.worker_reuse,
+            legs=_SESSION_LEGS if reuse == "session" else reuse,
             grace_ms=self._settings.grace_ms,
             memory_bytes=self._settings.memory_bytes,
             processors=self._processors,
@@ -197,6 +236,8 @@ class Pool:
         self._target = min(self._settings.idle_warm, self._settings.engine.warm_workers)
         while len(self.ready) > self._target:
             self._retire(self.ready.popleft())
+        for worker in self.kept.empty():
+            self._retire(worker)
         if self.starting:  # a worker that becomes ready after this would stay for good
             self._watch_idleness()
 
@@ -228,6 +269,7 @@ class Pool:
             return
         if status != 0 and not (worker.was_killed or worker.was_dismissed or worker.refusal):
             self._counters.crashed += 1
+        self.kept.discard(worker)
         if worker in self.ready:
             self.ready.remove(worker)
             self._refill_soon()
@@ -238,7 +280,7 @@ class Pool:
                 told = f"a worker ended with status {status} as it started"
                 if worker.refusal:
                     told = f"the system refused a process for a worker: {worker.refusal}"
-                self._fail_demand(RuntimeUnavailable(told), keep=len(self.starting))
+                self._fail_demand(RuntimeUnavailable(told), keep=self._coming())
 
     def kill_worker(self, worker: Worker) -> None:
         if worker.token in self._homes:
@@ -270,14 +312,21 @@ class Pool:
     # ---- helpers
 
     def _hand_out(self, worker: Worker) -> None:
-        """Gives the worker to the leg that has waited longest, else puts it into the stock."""
-        while self._demand:
-            waiting = self._demand.popleft()
-            if not waiting.done():
-                waiting.set_result(worker)
+        """Gives the worker to the leg that has waited longest and may have it, else keeps it."""
+        for wanted in list(self._demand):
+            if wanted.worker.done():
+                self._demand.remove(wanted)
+            elif worker.tenant is None or worker.tenant == wanted.tenant:
+                self._demand.remove(wanted)
+                wanted.worker.set_result(worker)
                 return
+        if worker.tenant is not None:
+            put_out = self.kept.put(worker, worker.tenant)
+            if put_out is not None:
+                self._retire(put_out)
+            return
         # one that was asked for in a hurry and is not needed any more; reused ones are kept until it is quiet
-        if self._settings.engine.worker_reuse == 1 and len(self.ready) >= self._target:
+        if self._settings.engine.worker_reuse in (1, "session") and len(self.ready) >= self._target:
             self._retire(worker)
         else:
             self.ready.append(worker)
@@ -288,10 +337,10 @@ class Pool:
 
     def _fail_demand(self, error: SupervisorError, keep: int = 0) -> None:
         """Fails the waiting legs, except the `keep` oldest: a worker is on its way for each of those."""
-        waiting = [future for future in self._demand if not future.done()]
+        waiting = [wanted for wanted in self._demand if not wanted.worker.done()]
         self._demand = deque(waiting[:keep])
-        for future in waiting[keep:]:
-            future.set_exception(error)
+        for wanted in waiting[keep:]:
+            wanted.worker.set_exception(error)
 
     def _kill_zygotes(self) -> None:
         for zygote in self.zygotes:

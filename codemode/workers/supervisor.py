@@ -19,6 +19,7 @@ from codemode.workers.busy_wait import Processors
 from codemode.workers.checks import Checks
 from codemode.workers.errors import Aborted, QueueFull
 from codemode.workers.idlers import IdleLeg, Idlers
+from codemode.workers.kept import Tenant
 from codemode.workers.pool import Counters, Pool
 from codemode.workers.settings import WorkerSettings
 from codemode.workers.worker import Worker
@@ -64,11 +65,17 @@ class Supervisor:
             raise
 
     async def lease(
-        self, *, session: str = "", flavour: Flavour = "javascript", has_begun: bool = False
+        self,
+        *,
+        session: str = "",
+        flavour: Flavour = "javascript",
+        has_begun: bool = False,
+        tenant: Tenant | None = None,
     ) -> Worker:
         """A worker for one leg, which the caller must release. Cancel to stop waiting for it.
 
         `has_begun`: the leg had a worker before and let go of it, so the queue is not too long for it.
+        `tenant`: whose legs the worker may have served before, and may serve again, if the settings say so.
 
         Raises QueueFull at once if too many legs are waiting, RuntimeUnavailable if no worker can be started.
         The flavour is the program's language.
@@ -82,7 +89,7 @@ class Supervisor:
         try:
             if self.settings.is_native and flavour != "javascript":
                 await self._pool(flavour).wait_ready()  # what starts it is no part of the leg's time
-            worker = await self._pool("javascript" if self.settings.is_native else flavour).take()
+            worker = await self._pool("javascript" if self.settings.is_native else flavour).take(tenant)
         except BaseException:
             self._free_slot(session)
             raise
@@ -115,6 +122,7 @@ class Supervisor:
         return WorkerStats(
             zygotes=tuple(ZygoteStats(z.pid, z.flavour, z.is_ready) for pool in pools for z in pool.zygotes),
             warm=sum(len(pool.ready) for pool in pools),
+            kept=sum(len(pool.kept) for pool in pools),
             busy=len(self._leased),
             starting=sum(len(pool.starting) for pool in pools),
             queued=len(self._queue),

@@ -26,6 +26,7 @@ from codemode.workers.channel import Channel
 from codemode.workers.checks import Checks
 from codemode.workers.errors import Aborted, ProtocolViolation, SupervisorError, WorkerLost
 from codemode.workers.gathering import gather, largest_batch, output_of
+from codemode.workers.kept import Service, Tenant
 from codemode.workers.parties import RunDescriptor, WorkerOwner
 
 # For captures: the guest computes nothing then, so no budget bounds them.
@@ -67,7 +68,8 @@ class Worker:
         self.was_killed = False
         self.was_dismissed = False  # told to end; whether it obeys or is killed says nothing of a crash
         self.session = ""  # whose leg it runs
-        self._legs_left = legs
+        self.tenant: Tenant | None = None  # who alone may have its further legs
+        self._service = Service(legs)
         self._owner = owner
         self._grace = grace_ms / 1000
         self._memory_bytes = memory_bytes
@@ -210,7 +212,7 @@ class Worker:
         if self._reply is not None:
             self._busy_wait.end()
             self._break(Aborted("the lease ended while the guest computed"))
-        reusable = self._legs_left > 0 and self.is_usable and not self._is_suspect
+        reusable = self._service.end(self._loop.time()) and self.is_usable and not self._is_suspect
         # later, so that the task that waits for the outcome does not wait for a process to wake or to end
         if reusable:
             self._is_starting = True
@@ -231,10 +233,10 @@ class Worker:
         """The pool calls this for a worker that is no longer needed: it ends when its socket closes."""
         self._channel.close()
 
-    def lend(self) -> None:
+    def lend(self, tenant: Tenant | None = None, *, is_last: bool = False) -> None:
         """The pool calls this when it leases the worker."""
-        self.is_leased = True
-        self._legs_left -= 1
+        self.is_leased, self.tenant = True, tenant
+        self._service.begin(self._loop.time(), is_last)
 
     def exited(self, status: int | None) -> None:
         """The zygote calls this when the process is gone."""
@@ -395,6 +397,4 @@ class Worker:
 
 def _fail(reply: asyncio.Future[tuple[wire.FromWorker, Data]], error: Exception) -> None:
     reply.set_exception(error)
-    # asyncio complains of an exception that no task retrieves: the busy-waiting task may have been cancelled
-    # between two looks, or the lease may have ended before any task asked for the outcome.
-    reply.exception()
+    reply.exception()  # asyncio complains if no task does: it was cancelled, or the lease has ended

@@ -216,6 +216,21 @@ def test_engine_settings_are_no_keys_of_the_contract() -> None:
         load_config({"workerReuse": 4})
 
 
+def test_workers_may_be_used_again_within_a_session_so_many_times_or_not_at_all() -> None:
+    assert [load_settings({"workerReuse": said}).worker_reuse for said in ("session", 1, 7.9, 10**9)] == [
+        "session",
+        1,
+        7,
+        1_000_000,
+    ]
+    with pytest.raises(ConfigError) as refused:
+        load_settings({"workerReuse": "sesion"})
+    assert str(refused.value) == (
+        'settings.workerReuse: must be a number from 1 to 1000000 or "session", not "sesion".'
+        ' Did you mean "session"?'
+    )
+
+
 def test_engine_settings_are_loaded_by_the_same_rules() -> None:
     settings = load_settings({"workerReuse": 0, "confinement": "require", "queueLimit": 10**9})
     assert (settings.worker_reuse, settings.confinement, settings.queue_limit) == (1, "require", 1_000_000)

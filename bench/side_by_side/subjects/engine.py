@@ -1,6 +1,6 @@
 """This project as its user calls it: Engine.exec and Engine.wait, through the confined worker process.
 
-    python -m bench.side_by_side.subjects.engine [legs per worker process]
+    python -m bench.side_by_side.subjects.engine [legs per worker process, or "session"]
 
 A measurement starts when the pool is full, as a host with pauses between runs finds it; throughput does not
 wait.
@@ -13,7 +13,7 @@ import sys
 from typing import Any
 
 from bench.side_by_side.subjects.serve import Held, Ran, Subject, desk, now_ms, serve
-from codemode import Completed, Engine, Failed, Tool, Waiting, tool
+from codemode import Completed, Engine, Failed, Scope, Tool, Waiting, tool
 from codemode.contract.results import CodeModeResult
 
 CONFIG = {
@@ -25,6 +25,7 @@ CONFIG = {
 }
 PATIENCE_MS = 200
 SETTINGS = {"maxSuspendedRuns": 1_000_000, "maxStoreBytes": 1 << 40}
+WHO = Scope(agent="bench", session="bench")
 CALLS = "const tool = tools.double; "
 # the same await, but the program asks to be suspended while its call is in flight
 SUSPENDS = "const tool = async (a) => { const call = tools.held(a); await yield_control(); return call; }; "
@@ -67,7 +68,7 @@ def offered(gate: Gate) -> list[Tool]:
 class ThroughWorkers(Subject):
     languages = ("javascript", "typescript")
 
-    def __init__(self, reuse: int, extra_tools: list[Tool] | None = None) -> None:
+    def __init__(self, reuse: int | str, extra_tools: list[Tool] | None = None) -> None:
         self._reuse = reuse
         self._extra = extra_tools or []
         self._others: dict[str, Engine] = {}
@@ -97,7 +98,7 @@ class ThroughWorkers(Subject):
 
     async def run(self, program: str, language: str) -> Ran:
         engine = self.engine if language == "javascript" else await self._other(language, CONFIG)
-        return Ran(value_of(await engine.exec(CALLS + program, language=language)))
+        return Ran(value_of(await engine.exec(CALLS + program, language=language, scope=WHO)))
 
     async def hold(self, program: str) -> Held:
         run_id, suspend_ms = await self.suspend(program)
@@ -108,7 +109,7 @@ class ThroughWorkers(Subject):
     async def suspend(self, program: str) -> tuple[str, float]:
         """The time is from the start of the call that the program waits for until exec has returned."""
         await full(self.engine)
-        waiting = await self.engine.exec(SUSPENDS + program)
+        waiting = await self.engine.exec(SUSPENDS + program, scope=WHO)
         took = now_ms() - self.gate.began_ms
         assert isinstance(waiting, Waiting), waiting
         return waiting.run_id, took
@@ -117,7 +118,7 @@ class ThroughWorkers(Subject):
         await self.gate.settle()
         await full(self.engine)
         began = now_ms()
-        result = await self.engine.wait(run_id)
+        result = await self.engine.wait(run_id, scope=WHO)
         took = now_ms() - began
         return value_of(result), took
 
@@ -125,13 +126,13 @@ class ThroughWorkers(Subject):
         """Suspended by a yield alone: a call in flight would keep a task of the host's alive as well."""
         yields = "const tool = async (a) => { await yield_control(); return { value: a.i * 2 }; }; "
         for _ in range(count):
-            assert isinstance(await self.engine.exec(yields + program), Waiting)
+            assert isinstance(await self.engine.exec(yields + program, scope=WHO), Waiting)
 
     async def limit(self, program: str, limit_ms: int) -> float:
         engine = await self._other("limited", {**CONFIG, "timeoutMs": limit_ms})
         await full(engine)
         began = now_ms()
-        result = await engine.exec(program)
+        result = await engine.exec(program, scope=WHO)
         took = now_ms() - began
         assert isinstance(result, Failed), result
         assert result.code == "timeout", result
@@ -157,4 +158,5 @@ def value_of(result: CodeModeResult) -> Any:
 
 
 if __name__ == "__main__":
-    serve(ThroughWorkers(int(sys.argv[1]) if len(sys.argv) > 1 else 1))
+    legs = sys.argv[1] if len(sys.argv) > 1 else "1"
+    serve(ThroughWorkers(int(legs) if legs.isdigit() else legs))
