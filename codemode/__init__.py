@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from codemode.executor import Audit as Audit
     from codemode.health import Health, HealthCheck
     from codemode.namespaces import Namespace, NamespaceContext, namespace_tool
+    from codemode.otel import OpenTelemetry
     from codemode.plugins import Plugin, PluginHealth
     from codemode.policy import Policy
     from codemode.runs.event_hub import Subscription
@@ -139,6 +140,7 @@ _NAMES = {
     ),
     "codemode.health": "Health HealthCheck",
     "codemode.namespaces": "Namespace NamespaceContext namespace_tool",
+    "codemode.otel": "OpenTelemetry",
     "codemode.plugins": "Plugin PluginHealth",
     "codemode.policy": "Policy",
     "codemode.runs.event_hub": "Subscription",
@@ -211,6 +213,7 @@ __all__ = [
     "Namespace",
     "NamespaceContext",
     "NeedsApproval",
+    "OpenTelemetry",
     "Output",
     "OutputAdded",
     "Part",

@@ -29,6 +29,7 @@ from codemode.contract.scope import UNSAID, Scope, scope_of
 from codemode.executor import Approve, Audit
 from codemode.health import Doctor, Health
 from codemode.mcp.bridge import McpBridge
+from codemode.otel import OpenTelemetry, open_spans
 from codemode.plugins import Offering, Plugin, PluginRegistry
 from codemode.plugins.control import PluginControl
 from codemode.policy import read_allow
@@ -93,6 +94,7 @@ class Engine(RunControl, PluginControl):
         namespaces: Mapping[str, Iterable[Namespace | Mapping[str, Any]]] | None = None,
         redact: bool | Redactor = True,
         ranker: Ranker | None = None,
+        otel: bool | OpenTelemetry | None = None,
     ) -> None:
         """Raises ConfigError for a configuration or tool that cannot be used.
 
@@ -103,11 +105,11 @@ class Engine(RunControl, PluginControl):
         `namespaces` are keyed by the plugin that owns them; `register` adds more `plugins` later.
         `redact` is for trajectories: True keeps shapes, False keeps values, a function decides one by one.
         `ranker` orders what searches find, for hosts that have embeddings; without it codemode does.
+        `otel` tells OpenTelemetry of runs, calls and MCP requests (extra `otel`): True, or where and how.
         """
         configure_if_asked()
-        check_engine_arguments(
-            tools, store, store_key, hooks, approve, audit, namespaces, redact, plugins, ranker
-        )
+        given = (tools, store, store_key, hooks, approve, audit, namespaces, redact, plugins, ranker)
+        check_engine_arguments(*given)
         self.config: CodeModeConfig = load_config(config, overlay=agent_config)
         self.settings: EngineSettings = load_settings(settings)
         self._omission = Omission(config, agent_config)
@@ -117,14 +119,15 @@ class Engine(RunControl, PluginControl):
         keep_ms = self.config.snapshot_ttl_seconds * 1000
         self._stored = StoredRuns(store, limits, read_keys(store_key), percent, keep_ms)
         archive = TrajectoryArchive(self._stored, Recording(redact))
-        self._recorder = Recorder(Tally(), EventHub(), archive, audit, self.config.max_content_bytes)
+        self._spans, content = open_spans(otel, self.stats), self.config.max_content_bytes
+        self._recorder = Recorder(Tally(), EventHub(), archive, audit, content, self._spans)
         questions = Questions(
             lambda run_id: self._runs.get(run_id),
             self._recorder.approval_asked,
             approve,
             lambda run, work, asked: self._services.work.records.asked(run, work, asked, is_held=True),
         )
-        self._mcp = McpBridge(mcp, questions.ask)
+        self._mcp = McpBridge(mcp, questions.ask, None if self._spans is None else self._spans.mcp)
         self._admission = Admission(
             self.config, self._plugins, policy, hooks, approve, self._recorder, self._mcp
         )
@@ -226,6 +229,8 @@ class Engine(RunControl, PluginControl):
         await self._supervisor.close()
         await self._stored.close()
         self._recorder.hub.close()
+        if self._spans is not None:
+            self._spans.close()
 
     def _unready(self) -> Failed | None:
         """Why nothing can run, or None. Raises RuntimeError in another event loop than the engine's."""

@@ -17,6 +17,8 @@ from codemode.cli.toolbox_options import add_toolbox_arguments, made_toolbox
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from codemode.otel import OpenTelemetry
+
 # option, field of tools.codeMode, how it is read; what it means is in the settings table
 _LIMITS = (
     ("--timeout", "timeoutMs", milliseconds, "TIME"),
@@ -40,6 +42,11 @@ def add_engine_arguments(
 
     add_tool_arguments(parser, servers=servers)
     add_store_argument(parser)
+    parser.add_argument(
+        "--otel",
+        action="store_true",
+        help="tell OpenTelemetry of runs and calls, by the OTEL_* variables (extra: otel)",
+    )
     limits = parser.add_argument_group(
         "limits (times as 10, 500ms or 2m, sizes as 64k or 10M; clamped to what is allowed, and it says so)"
     )
@@ -121,7 +128,19 @@ def engine_arguments(options: argparse.Namespace) -> dict[str, Any]:
         "store": _store(getattr(options, "store", None)),
         "mcp": _servers(options.servers, document),
         "toolbox": made_toolbox(options, document),
+        "otel": _otel(is_asked=getattr(options, "otel", False)),
     }
+
+
+def _otel(*, is_asked: bool) -> OpenTelemetry | None:
+    from codemode.otel import read_otel
+
+    found = read_otel(is_asked)
+    if found is not None:
+        from codemode.otel.collector import open_collector
+
+        open_collector()
+    return found
 
 
 def limits_of(options: argparse.Namespace) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class CallRequest(Struct, frozen=True):
     idempotency_key: str = ""
     context: CallContext = field(default_factory=CallContext)
     via: Via = "tools"
-    # The context variables of the task that started the run; None for those of the task that calls.
+    # The context variables of the run's latest exec or wait; None for those of the task that calls.
     variables: contextvars.Context | None = None
     # Of the JSON that the arguments were decoded from; 0 for arguments of the host's own.
     json_bytes: int = 0

@@ -16,21 +16,22 @@ from codemode.tools import Tool
 
 if TYPE_CHECKING:  # only engines with servers load it
     from codemode.mcp.link import Link
+    from codemode.otel.mcp_spans import McpSpans
 
 
 class McpBridge:
-    def __init__(self, given: object, ask: Ask) -> None:
+    def __init__(self, given: object, ask: Ask, spans: McpSpans | None = None) -> None:
         """`given` is the configuration, or None. Raises ConfigError, also if the SDK is missing."""
         self.version = 0
-        self._links: list[Link] = [] if given is None else self._make(given, ask)
+        self._links: list[Link] = [] if given is None else self._make(given, ask, spans)
         self.has_servers = bool(self._links)
         self._tools: tuple[Tool, ...] | None = None
 
-    def _make(self, given: object, ask: Ask) -> list[Link]:
+    def _make(self, given: object, ask: Ask, spans: McpSpans | None) -> list[Link]:
         from codemode.mcp.link import Link
         from codemode.mcp.servers import read_servers
 
-        links = [Link(server, self._changed, ask) for server in read_servers(given)]
+        links = [Link(server, self._changed, ask, spans) for server in read_servers(given)]
         if links and find_spec("mcp") is None:
             raise ConfigError("mcp", 'needs the MCP SDK: pip install "codemode[mcp]".')
         return links

@@ -33,6 +33,8 @@ if TYPE_CHECKING:  # the first connection loads them
     from mcp import Client
     from mcp.client._transport import TransportStreams
 
+    from codemode.otel.mcp_spans import McpSpans
+
 _log = logging.getLogger("codemode.mcp")
 
 _FIRST_PAUSE_SECONDS = 0.5
@@ -53,7 +55,9 @@ class LinkState(Enum):
 class Link:
     """`start` it, call through its `tools`, then `close` it."""
 
-    def __init__(self, server: Server, on_change: Callable[[], None], ask: Ask) -> None:
+    def __init__(
+        self, server: Server, on_change: Callable[[], None], ask: Ask, spans: McpSpans | None = None
+    ) -> None:
         self.server = server
         self.state = LinkState.IDLE
         self.problem = ""
@@ -61,6 +65,7 @@ class Link:
         self.counts = Counts()
         self._listing = Listing(server, self._send)
         self._on_change = on_change
+        self._spans = spans
         self._asking = Asking(server.name, ask)
         self._turns = asyncio.Semaphore(server.concurrency)
         self._keeper: asyncio.Task[None] | None = None
@@ -119,7 +124,15 @@ class Link:
             client = await self._connected()
             with self._asking.during(context) as asking:
                 try:
-                    return await send(client, self.server.name, method, params, context, asking)
+                    if self._spans is None:
+                        return await send(client, self.server.name, method, params, context, asking)
+                    place, version = self.server.transport, client.protocol_version
+                    url = None if isinstance(place, Stdio) else place.url
+                    with self._spans.request(self.server.name, url, version, method, params) as span:
+                        result = await send(client, self.server.name, method, params, context, asking)
+                        if result.get("isError"):
+                            self._spans.tool_failed(span)
+                        return result
                 except ConnectionLost as error:
                     self._note_loss(str(error))
                     raise ConnectionLost(self._told("was lost")) from None

@@ -14,6 +14,7 @@ from codemode_runtime.shapes import Settlement
 
 from codemode.config import Language
 from codemode.contract.telemetry import CallRecord
+from codemode.otel.story import Story
 from codemode.runs.contents import Frozen as FrozenContent
 from codemode.runs.meter import RunMeter, Tally
 from codemode.runs.work import Work
@@ -41,6 +42,7 @@ class Memory(msgspec.Struct, array_like=True):
     asked: tuple[str, ...] = ()  # every approval that was asked for, by id, in order
     contents: tuple[FrozenContent, ...] = ()
     shown_content: int = 0  # bytes
+    story: Story | None = None  # its spans, if it was told of them
 
     def settlements(self) -> list[Settlement]:
         return [Settlement(id, json, rejected) for id, rejected, json in self.settled]

@@ -162,7 +162,7 @@ class HostWork:
 
     def decide(self, run: Run, work: Work, approval: ApprovalRequest, decision: Decision) -> None:
         """Continues a call that waited for approval, or refuses it."""
-        self._recorder.approval_decided(run, work, decision.approved)
+        self._recorder.approval_decided(run, work, approval, decision.approved)
         if not is_question(approval):
             asked = work.asked or _encode([approval.arguments])  # a version before kept them in the approval
             start = partial(self._start_decided, approval, decision, work.id not in run.in_flight.inherited)
@@ -288,7 +288,7 @@ class HostWork:
             fence=run.in_flight.takes.get(work.id, 1),
             context=run.call_context(),
             via=VIA.get(work.method, "tools"),
-            variables=run.origin.variables,
+            variables=self._recorder.variables(run, work),
             json_bytes=0 if work.method == "namespace" else len(work.args),  # there the integration made them
             is_large=is_large(work.asked or work.args),
         )

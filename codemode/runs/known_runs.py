@@ -149,6 +149,7 @@ class KnownRuns:
                 await finish_despite_cancel(self.abandon(run, reason))
             if run.stop_reason is not None and task.is_only_stopped:
                 return self._complete(run, _aborted(run))
+            self._recorder.leg_cut_short(run)
             raise
         except Exception:
             _log.exception("a leg of run %s failed", run.id)

@@ -124,7 +124,7 @@ class Origin(Struct, frozen=True):
     allow: tuple[str, ...] | None = None  # the run's own allowlist, below the policy
     tools: tuple[Tool, ...] = ()
     context: CallContext = NO_CONTEXT
-    variables: contextvars.Context | None = None  # from the task that started the run
+    variables: contextvars.Context | None = None  # of its latest exec or wait
 
 
 def new_run_id() -> str:

@@ -5,16 +5,18 @@
     event hub   listeners of `engine.events()`
     audit       the host's own handler, one event for each call
     debug log   lines with identifiers, codes, sizes and shapes
+    spans       OpenTelemetry, for engines that were asked for it
 
-There is one per engine. The parts of runs/ tell it what they did; no other module writes to those five.
+There is one per engine. The parts of runs/ tell it what they did; no other module writes to those six.
 Nothing here can fail a run.
 """
 
 from __future__ import annotations
 
+import contextvars
 import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from codemode_runtime import wire
 from codemode_runtime.shapes import Settlement
@@ -47,9 +49,12 @@ from codemode.runs.meter import CAPS, RunMeter, Tally
 from codemode.runs.rejections import read_rejection
 from codemode.runs.run import Run
 from codemode.runs.trajectory_archive import TrajectoryArchive
-from codemode.runs.work import Work
+from codemode.runs.work import Work, is_question
 from codemode.trajectory.debug_log import note
 from codemode.trajectory.trace import why_of
+
+if TYPE_CHECKING:  # loads OpenTelemetry
+    from codemode.otel.spans import Spans
 
 _run_log = logging.getLogger("codemode.run")
 _call_log = logging.getLogger("codemode.calls")
@@ -67,8 +72,10 @@ class Recorder:
         archive: TrajectoryArchive,
         audit: Audit | None,
         max_content_bytes: int,
+        spans: Spans | None = None,
     ) -> None:
         self.tally = tally
+        self._spans = spans
         self._max_content_bytes = max_content_bytes
         self.hub = hub
         self.archive = archive
@@ -91,6 +98,8 @@ class Recorder:
         if _run_log.isEnabledFor(logging.DEBUG):
             size, tools = utf8_bytes(active.program), len(environment.catalog)
             note(_run_log, "run_started", run.id, language=active.language, bytes=size, tools=tools)
+        if self._spans is not None:
+            self._spans.exec_started(run, tool_call)
         self._publish_started(run, tool_call, at_ms)
 
     def search_program_started(self, run: Run, control: str, tool_call: str) -> None:
@@ -106,13 +115,23 @@ class Recorder:
     def wait_started(self, run: Run, tool_call: str) -> None:
         """A wait began; the run may still be suspended, and may stay so."""
         run.trace.begin_leg(tool_call, clock.wall_ms())
+        if self._spans is not None:
+            self._spans.wait_started(run, tool_call)
 
     def wait_cancelled(self, run: Run) -> None:
         """The caller was cancelled before anything settled: the wait leaves no record."""
         run.trace.drop_open_leg()
+        self.leg_cut_short(run)
+
+    def leg_cut_short(self, run: Run, code: str = "cancelled") -> None:
+        """The leg has no result: its caller was cancelled."""
+        if self._spans is not None:
+            self._spans.leg_cut_short(run, code)
 
     def leased(self, run: Run, pid: int | None, queue_us: int) -> None:
         run.active.meter.spend("queue", queue_us)
+        if self._spans is not None:
+            self._spans.leased(run)
         _debug(_run_log, "leg_started", run.id, worker=pid)
 
     def parked(self, run: Run, size: int, us: int) -> None:
@@ -124,6 +143,8 @@ class Recorder:
         run.active.meter.begin_leg("wait")
         if self.hub.listeners:
             self.hub.publish(events.RunResumed(run_id=run.id, at_ms=clock.wall_ms(), settled=settled))
+        if self._spans is not None:
+            self._spans.resumed(run, settled)
 
     def waited_in_vain(self, run: Run) -> None:
         """A wait ended in which nothing settled: the tally counts it, and the run remembers it."""
@@ -187,6 +208,8 @@ class Recorder:
     def leg_ended(self, run: Run, result: CodeModeResult) -> CodeModeResult:
         """exec or wait returns this result; for the trajectory and the debug log."""
         self.archive.end_leg(run, result)
+        if self._spans is not None:
+            self._spans.leg_ended(run, result)
         if _run_log.isEnabledFor(logging.DEBUG):
             calls, why = len(result.telemetry.calls), why_of(result)
             note(_run_log, "leg_ended", run.id, status=result.status, why=why, calls=calls)
@@ -207,6 +230,7 @@ class Recorder:
     def ended_outside_leg(self, run: Run, code: ErrorCode) -> None:
         """For a run that ends outside of a leg, or in a leg that was cut short."""
         self.archive.keep(run)
+        self.leg_cut_short(run, code)
         self.run_ended(run, code)
 
     def loop_was_late(self, ms: float) -> None:
@@ -230,6 +254,8 @@ class Recorder:
         meter.end_leg("waiting")
         self.set_elapsed(run, meter)
         run.trace.suspend(reason, output, size, capture_us, clock.wall_ms())
+        if self._spans is not None:
+            self._spans.suspending(run, reason, size)
 
     def set_elapsed(self, run: Run, meter: RunMeter) -> None:
         """Tells the ledger how long the calls under way have taken so far."""
@@ -275,6 +301,13 @@ class Recorder:
         if self.hub.listeners:
             call = {"call_id": str(work.id), "tool": work.tool, "name": work.name}
             self.hub.publish(events.CallStarted(run_id=run.id, at_ms=work.since_ms, method=method, **call))
+        if self._spans is not None:
+            self._spans.call_started(run, work)
+
+    def variables(self, run: Run, work: Work) -> contextvars.Context | None:
+        """The context variables with which the call's tool runs: those of the latest exec or wait."""
+        given = run.origin.variables
+        return given if self._spans is None else self._spans.variables(run, work, given)
 
     def call_finished(
         self,
@@ -293,10 +326,14 @@ class Recorder:
             code = error.code if error else ""
             told = {"call": work.id, "tool": work.tool, "status": status, "code": code, "bytes": size}
             note(_call_log, "call_ended", run.id, **told)
+        if self._spans is not None:
+            self._spans.call_finished(run, work, status, error and error.code, size, data)
         self._call_ended(run, work, end)
 
     def call_aborted(self, run: Run, work: Work) -> None:
         """The run is over, and this call ends with it."""
+        if self._spans is not None:
+            self._spans.call_finished(run, work, "aborted", "aborted", 0)
         self._call_ended(run, work, CallEnd(str(work.id), "aborted", clock.elapsed_ms(work.since_ms), 0))
 
     def _call_ended(self, run: Run, work: Work, end: CallEnd) -> None:
@@ -333,10 +370,14 @@ class Recorder:
     def approval_asked(self, run: Run, work: Work, approval: ApprovalRequest) -> None:
         run.in_flight.note_asked(approval.id)
         run.trace.ask(work.id, approval.id, clock.wall_ms())
+        if self._spans is not None:
+            self._spans.approval_asked(run, work, approval.id, is_running=is_question(approval))
         _debug(_call_log, "approval_asked", run.id, call=work.id, approval=approval.id)
 
-    def approval_decided(self, run: Run, work: Work, approved: bool) -> None:
+    def approval_decided(self, run: Run, work: Work, approval: ApprovalRequest, approved: bool) -> None:
         run.trace.decide(work.id, approved, clock.wall_ms())
+        if self._spans is not None:
+            self._spans.approval_decided(run, work, approved, is_running=is_question(approval))
         _debug(_call_log, "approval_decided", run.id, call=work.id, approved=approved)
 
 

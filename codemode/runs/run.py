@@ -7,6 +7,7 @@ follow which. Freezing a run makes bytes of it (frozen.py), and stored_runs.py s
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import time
 from dataclasses import replace
 from typing import Any
@@ -17,6 +18,7 @@ from codemode_snapshots import Claim, RunScope
 
 from codemode.config import Language
 from codemode.contract.telemetry import CallEnd
+from codemode.otel.story import Story
 from codemode.runs.caller_task import CallerTask
 from codemode.runs.contents import Contents
 from codemode.runs.environment import Environment
@@ -50,7 +52,7 @@ class Run:
     __slots__ = (
         "_active", "_claim", "_context", "_expires_ms", "_is_listening", "_is_requested", "_is_told",
         "_late", "_number", "_opening", "_phase", "_stop_keeps", "_stop_reason", "began", "caller_task",
-        "contents", "environment", "id", "in_flight", "origin", "scope", "trace",
+        "contents", "environment", "id", "in_flight", "origin", "scope", "story", "trace",
     )  # fmt: skip
 
     def __init__(
@@ -69,6 +71,7 @@ class Run:
         self.trace = trace
         self.in_flight = InFlight()
         self.contents = Contents()
+        self.story: Story | None = None
         self.began = time.perf_counter()
         self.caller_task: CallerTask | None = None  # the task that leads its leg now
         self._phase: Phase = phase
@@ -165,8 +168,7 @@ class Run:
 
     @property
     def number(self) -> int:
-        """That of the claim under which its snapshot was made, as far as is known here; -1 before the first.
-        If the next claim has not the next number, another engine went on with the run."""
+        """Of the claim that made its snapshot, known here, or -1. After any but the next, others had it."""
         return self._number
 
     @property
@@ -196,23 +198,14 @@ class Run:
         active, origin, context = self.active, self.origin, self.origin.context
         flight = self.in_flight
         memory = Memory(
-            active.program,
-            active.language,
-            True,
-            active.returned,
-            active.meter.encode(),
+            active.program, active.language, True, active.returned, active.meter.encode(),
             [work.for_snapshot() for work in flight.pending.values()],
             [(s.id, s.rejected, s.json) for s in flight.settled],
-            self.trace.freeze(),
-            origin.provider,
-            origin.model,
-            (context.session_key, context.sender, context.channel, context.sandbox),
-            origin.allow,
-            active.name_tools(self.environment.catalog),
-            tuple(flight.asked),
-            self.contents.freeze(),
-            self.contents.shown,
-        )
+            self.trace.freeze(), origin.provider, origin.model,
+            (context.session_key, context.sender, context.channel, context.sandbox), origin.allow,
+            active.name_tools(self.environment.catalog), tuple(flight.asked),
+            self.contents.freeze(), self.contents.shown, self.story,
+        )  # fmt: skip
         self._enter(Suspended())
         return encode_memory(memory)
 
@@ -275,6 +268,7 @@ class Run:
         active.remember_tools(memory.named_tools)
         self._catch_up(meter)
         self.trace.thaw(memory.trace)
+        self.story = memory.story or self.story
 
     def _catch_up(self, meter: RunMeter) -> None:
         for end in self._late:
@@ -303,6 +297,12 @@ class Run:
 
     def set_trace(self, trace: Trace) -> None:
         self.trace = trace
+
+    def tell_story(self, story: Story) -> None:
+        self.story = story
+
+    def carry(self, variables: contextvars.Context) -> None:  # of the latest caller: the first may be gone
+        self.origin = msgspec.structs.replace(self.origin, variables=variables)
 
     def hold(self, claim: Claim) -> None:
         self._claim = claim

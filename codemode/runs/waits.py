@@ -8,6 +8,7 @@ kept for the next wait.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import time
 
 from codemode_snapshots import RunScope
@@ -53,6 +54,7 @@ class Waits:
             if isinstance(run, Failed):
                 self._recorder.refused(run.code)
             return run
+        run.carry(contextvars.copy_context())
         self._recorder.wait_started(run, tool_call)
         leg = Movable(self._lead(run), "codemode wait")
         run.expect_leg(leg)

@@ -1,8 +1,9 @@
 """The context of an agent framework, for nested tools that take it: pydantic-ai's RunContext, a graph's
 ToolRuntime, the ToolContext of the OpenAI Agents SDK.
 
-An adapter sets it around exec and wait. The calls of a program run with the variables of its exec, so that
-they find it there; a later wait puts its own into the same place, because the first agent run may be over.
+An adapter sets it around exec and wait. The calls of a program run with the variables of its latest exec or
+wait, so that they find it there; a later wait puts its own into the same place, because calls that are under
+way have the one of before.
 """
 
 from __future__ import annotations

@@ -101,7 +101,9 @@ async def test_hooks_see_the_real_tool_rewrite_its_arguments_and_block_it_with_a
         ]
 
 
-async def test_a_tool_is_told_who_calls_and_has_a_stable_key_and_the_caller_s_context_variables() -> None:
+async def test_a_tool_is_told_who_calls_and_has_a_stable_key_and_the_variables_of_the_caller_of_its_leg() -> (
+    None
+):
     told: list[Any] = []
 
     @tool
@@ -135,9 +137,9 @@ async def test_a_tool_is_told_who_calls_and_has_a_stable_key_and_the_caller_s_co
                 number,
                 "openclaw:core:ask",
                 f"{run_id}:{number}",
-                "somebody",
+                caller,
             )
-            for number in ("1", "3")
+            for number, caller in (("1", "somebody"), ("3", "somebody else"))
         ]
 
 
