@@ -15,6 +15,8 @@ from codemode.contract.for_model import MAX_NOTE_BYTES, bounded_notes
 from codemode.contract.results import CodeModeResult, Failed, TextOutput
 from codemode.contract.telemetry import CALL_METHODS, CallRecord, LossyValue, Telemetry
 
+PROMISE_NOTE = "The value has a promise"  # the hint that says so begins with it
+_IGNORED = "Ignored, as there is no Intl (texts are en-US, in UTC): "
 _MAX_NAME = 60  # bytes of a tool's name or of a path
 
 
@@ -35,8 +37,10 @@ def _notes(result: CodeModeResult) -> list[str]:
     found = list(telemetry.hints)
     if clipped := [item.clipped for item in result.output if isinstance(item, TextOutput) and item.clipped]:
         found.append(_clipped(clipped))
-    if telemetry.lossy:
-        found.append(_lossy(telemetry.lossy))
+    if telemetry.ignored:
+        found.append(listed(_IGNORED, telemetry.ignored, MAX_NOTE_BYTES))
+    if lossy := _not_said(telemetry):
+        found.append(_lossy(lossy))
     if telemetry.unawaited and (left := _unawaited(telemetry)):
         found.append(left)
     if isinstance(result, Failed):
@@ -52,6 +56,12 @@ def _clipped(sizes: Sequence[int]) -> str:
         f"{len(sizes):,} items of output were too long and were clipped in the middle: they had "
         f"{sum(sizes):,} bytes. Select fields, slice lists, summarise."
     )
+
+
+def _not_said(telemetry: Telemetry) -> list[LossyValue]:
+    """What a hint says of promises is not said twice."""
+    is_said = any(hint.startswith(PROMISE_NOTE) for hint in telemetry.hints)
+    return [item for item in telemetry.lossy if not (is_said and item.kind == "object")]
 
 
 def _lossy(lossy: Iterable[LossyValue]) -> str:

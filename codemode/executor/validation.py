@@ -66,9 +66,13 @@ def _refusal(tool: Tool, problems: list[str]) -> CallFailed:
     return CallFailed(
         "invalid_arguments",
         "InvalidArguments",
-        f"{tool.name}: {'; '.join(told)}. Parameters: {expected}",
+        f"{tool.name}: {_sentence('; '.join(told))} Parameters: {expected}",
         {"problems": told, "parameters": expected},
     )
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith(("?", ".")) else f"{text}."
 
 
 def _check_of(tool: Tool) -> SchemaCheck | None:

@@ -60,7 +60,11 @@ class Available:
 
     @property
     def globals(self) -> tuple[str, ...]:
-        return (("console",) if self.is_bare else GLOBALS) + self.namespaces
+        """Those that this run can use: `MCP` without a server, or `namespaces` without one, is empty."""
+        if self.is_bare:
+            return ("console", *self.namespaces)
+        unused = (() if self.servers else ("MCP", "API")) + (() if self.namespaces else ("namespaces",))
+        return (*(name for name in GLOBALS if name not in unused), *self.namespaces)
 
     def signature(self, tool: str) -> str | None:
         """`web_search({ query: string, limit?: number })`, for a name on `tools` or a catalog id."""

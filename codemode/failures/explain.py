@@ -10,10 +10,13 @@ from codemode_runtime.shapes import MAX_OUTPUT_ITEMS, Stop
 
 from codemode.config import CodeModeConfig, Language
 from codemode.contract.explained import Explained
+from codemode.contract.telemetry import CallError
 from codemode.failures import hints
 from codemode.failures.available import Available
 from codemode.failures.bare_hints import hint_for_bare
+from codemode.failures.missing import hint_for_name
 from codemode.failures.positions import Position, excerpt, find_position, locate
+from codemode.failures.syntax import hint_for_modules, hint_for_syntax
 
 _MAX_NAME = 100
 _WORTH_TELLING_SECONDS = 0.02  # of a timeout that was spent waiting
@@ -26,6 +29,8 @@ _DEADLOCK = (
     "The program waits for a promise that nothing can settle: nothing else is pending. "
     "Look for a `new Promise(…)` that is never resolved."
 )
+_RETRY = "The same call may succeed later (`retryable`)."
+_UNSURE = ("interrupted", "timeout", "aborted")  # these may have taken effect
 _UNHANDLED = "Nobody handled this rejection: `await` the promise or add `.catch(…)`."
 _UNAWAITED_CALL = "This call was not awaited and failed: `await` it, or catch its error."
 
@@ -43,9 +48,9 @@ def explain_failure(
     program: Program,
     available: Available,
     config: CodeModeConfig,
-    advice: str | None = None,
+    call_error: CallError | None = None,
 ) -> Explained:
-    """For a program that ended by itself and failed. `advice` is what the tool that failed suggests."""
+    """For a program that ended by itself and failed. `call_error` is how the call ended that caused it."""
     match failure.kind:
         case "value_too_large":
             return Explained("output_limit_exceeded", _too_large(failure, config))
@@ -55,7 +60,7 @@ def explain_failure(
             return Explained("invalid_input", _syntax(failure, program, config))
         case "exception" | "unhandled":
             code = "nested_tool_failed" if failure.call else "guest_error"
-            return Explained(code, _uncaught(failure, program, available, advice))
+            return Explained(code, _uncaught(failure, program, available, _advice(call_error)))
 
 
 def explain_stop(reason: Stop, config: CodeModeConfig) -> Explained:
@@ -103,12 +108,14 @@ def explain_timeout(budget_ms: int, computed: float, waited: float) -> Explained
     )
 
 
-def explain_refusal(refused: wire.Refused, program: Program) -> Explained:
+def explain_refusal(refused: wire.Refused, program: Program, available: Available) -> Explained:
     """For a program text that was refused before it ran."""
-    at = None
+    at = hint = None
     if refused.line is not None and refused.column is not None:
         at = locate(program.text, refused.line, refused.column)
-    return Explained(refused.code, _assemble(_cut(refused.message, _MAX_MESSAGE), at))
+    if refused.code == "module_access_denied" and at is not None and not available.is_bare:
+        hint = hint_for_modules(at.text, available)
+    return Explained(refused.code, _assemble(_cut(refused.message, _MAX_MESSAGE), at, hint))
 
 
 def _too_large(failure: wire.Failure, config: CodeModeConfig) -> str:
@@ -140,7 +147,9 @@ def _too_many(config: CodeModeConfig) -> str:
 def _syntax(failure: wire.Failure, program: Program, config: CodeModeConfig) -> str:
     error = failure.error or wire.ThrownError()
     at = _position(error, program)
-    hint = hints.hint_for_syntax(at.text, program.language, config.languages) if at else None
+    hint = None
+    if at is not None:
+        hint = hint_for_syntax(program.text, at.text, at.offset, program.language, config.languages)
     return _assemble(_headline(error), at, hint)
 
 
@@ -152,6 +161,13 @@ def _uncaught(failure: wire.Failure, program: Program, available: Available, adv
     causes = _causes(failure)
     own = _hint(failure, at, program, available)
     return _assemble(_headline(failure.error), at, *causes, own, advice, hint)
+
+
+def _advice(error: CallError | None) -> str | None:
+    """What the tool suggests; or that it is worth a second try, where the first has surely done nothing."""
+    if error is None or error.suggestion is not None:
+        return None if error is None else error.suggestion
+    return _RETRY if error.retryable and error.code not in _UNSURE else None
 
 
 def _causes(failure: wire.Failure) -> list[str]:
@@ -178,7 +194,9 @@ def _hint(failure: wire.Failure, at: Position | None, program: Program, availabl
         case "ReferenceError" | "TypeError" if available.is_bare:
             return hint_for_bare(message, program.text, offset, available)
         case "ReferenceError":
-            return hints.hint_for_name(message, program.text, available)
+            return hint_for_name(message, program.text, offset, available)
+        case "SyntaxError":
+            return hints.hint_for_parse(message, program.text, offset)
         case "TypeError" if message.startswith("tools.search needs"):
             return hints.hint_for_query(available)
         case "TypeError" if message.startswith(hints.NOT_A_FUNCTION):

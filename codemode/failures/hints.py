@@ -8,97 +8,31 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, cast
 
 from codemode_runtime.shapes import LossyValue
 
+from codemode.contract.notes import PROMISE_NOTE
 from codemode.failures.available import Available
-from codemode.failures.expressions import (
-    called_members,
-    declared_names,
-    first_argument,
-    holds_promise,
-    path_at,
-)
+from codemode.failures.expressions import called_members, first_argument, holds_promise, path_at
+from codemode.failures.missing import hint_for_missing
+from codemode.failures.promises import hint_for_field_of_promise
+from codemode.failures.wording import TOOL_METHODS, USES, call_of, is_member, listed
 from codemode.nearest import nearest
 
-_NOT_DEFINED = re.compile(r"([\w$]{1,120}) is not defined")
 _OF_UNDEFINED = re.compile(r"cannot read property '([^']{1,120})' of (?:undefined|null)(: )?")
 NOT_A_FUNCTION = "not a function"
 _UNTOLD = re.compile(rf"{NOT_A_FUNCTION}(: it is .*)?", re.DOTALL)  # it is not said what was called
 _QUOTED = re.compile(r"""["'`]([^"'`\n]{1,200})["'`]""")
 # The topmost frame is a function of the language, which called what the program gave it.
 _NATIVE = re.compile(r"\s*at ([\w$]{1,60}) \(native\)")
-_TOOL_METHODS = ("search", "describe", "call")
-_USES = {"search": 'search("words")', "describe": 'describe("id")', "call": 'call("id", {…})'}
 _MAX_READ = 2_000  # characters of a message
 _MAX_ABOUT = 200
 _FEW = 8  # up to this many names are listed; for more the hint names the search
 CONSOLE = "log, info, warn, error, debug and table"
-
-_NETWORK = "There is no network here; call a tool instead (`tools.search(…)` finds one)."
-_FILES = (
-    "There are no files, processes or environment here; call a tool instead (`tools.search(…)` finds one)."
-)
-_BROWSER = "This is not a browser."
-_MODULES = "There are no modules here."
-_INSTEAD = {
-    **dict.fromkeys(
-        ("fetch", "axios", "XMLHttpRequest", "WebSocket", "EventSource", "request", "http"), _NETWORK
-    ),
-    **dict.fromkeys(("fs", "process", "path", "os", "child_process", "Deno", "Bun", "exec", "spawn"), _FILES),
-    **dict.fromkeys(("require", "module", "exports", "__dirname", "__filename", "importScripts"), _MODULES),
-    **dict.fromkeys(("window", "document", "navigator", "localStorage", "location", "alert"), _BROWSER),
-    **dict.fromkeys(("global", "self"), "The global object is `globalThis`."),
-    **dict.fromkeys(
-        ("setInterval", "setImmediate", "requestAnimationFrame", "clearInterval"),
-        "Use `setTimeout`, or a loop with `await new Promise((done) => setTimeout(done, ms))`.",
-    ),
-    "sleep": "Write `await new Promise((done) => setTimeout(done, ms))`.",
-    "Buffer": "Use `TextEncoder`, `TextDecoder`, `atob` and `btoa`.",
-    "print": "Use `text(value)` or `console.log(…)`.",
-    "Intl": "There is no `Intl`; format by hand.",
-    "WebAssembly": "There is no `WebAssembly`.",
-}
-
-
-def hint_for_name(message: str, program: str, available: Available) -> str | None:
-    """For `x is not defined`."""
-    found = _NOT_DEFINED.fullmatch(message)
-    return _missing(found[1], program, available) if found else None
-
-
-def _missing(name: str, program: str, available: Available) -> str | None:
-    listing = f"Available: {', '.join(available.globals)}."
-    if name in available.convenience or name in _TOOL_METHODS:
-        return f"Tools are called through `tools`: `await tools.{_signature(name, available)}`."
-    if (member := _member_of(name, program)) and _is_member(member, available):
-        return f"There is no `{name}` here: write `await tools.{_signature(member, available)}`."
-    if name in available.servers:
-        return f"MCP servers are reached through `MCP`: `MCP.{name}`."
-    if name in _INSTEAD:
-        return f"{_INSTEAD[name]} {listing}"
-    own = nearest(name, [*available.globals, *declared_names(program)], 1)
-    if own:
-        return f"Did you mean `{own[0]}`?"
-    of_tools = nearest(name, available.convenience)
-    if of_tools:
-        return f"Did you mean {_listed(f'`tools.{found}`' for found in of_tools)}?"
-    return None
-
-
-def _member_of(name: str, program: str) -> str | None:
-    """What the program calls on a name that does not exist: `search` in `catalog.search(…)`."""
-    called = called_members(program, name)
-    return called[0] if called else None
-
-
-def _signature(name: str, available: Available) -> str:
-    """How it is called: `search("words")`, `web_search({ query: string })`."""
-    if name in _USES:
-        return _USES[name]
-    return available.signature(name) or f"{name}(…)"
+_BEFORE = "put `await` before the call"
+_PYTHON_JSON = {"dumps": "JSON.stringify(value)", "loads": "JSON.parse(text)"}
 
 
 def hint_for_call(
@@ -117,10 +51,14 @@ def hint_for_call(
             return f"`console.{name}` does not exist: console has {CONSOLE}."
         case ("MCP", server, *_):
             return _unknown_server_member(server, path, available)
+        case ("tools",):
+            return f"`tools` is no function: write `await {call_of(program, offset, available)}`."
+        case ("json", ("dumps" | "loads") as name):
+            return f"This is not Python: write `{_PYTHON_JSON[name]}`."
         case ("API", name):
             return f"`API.{name}` does not exist: API has list and read."
         case ("globalThis", name):
-            return _missing(name, program, available)
+            return hint_for_missing(name, program, offset, available)
         case _ if is_told:
             return None
         case (name, *rest) if holds_promise(program, name):
@@ -128,7 +66,7 @@ def hint_for_call(
         case (_, *_):
             return f"`{'.'.join(path)}` is not a function."
         case _:
-            strange = [name for name in called_members(program, "tools") if not _is_member(name, available)]
+            strange = [name for name in called_members(program, "tools") if not is_member(name, available)]
             return _unknown_member(strange[0], available) if strange else None
 
 
@@ -146,26 +84,22 @@ def hint_for_property(message: str, program: str, offset: int | None, available:
         case (name, _, *_) if found and not found[2] and holds_promise(program, name):
             return _await_it(name)
         case _:
-            return None
-
-
-def _is_member(name: str, available: Available) -> bool:
-    return name in _TOOL_METHODS or name in available.convenience
+            return hint_for_field_of_promise(program)
 
 
 def _unknown_member(name: str, available: Available) -> str | None:
-    if _is_member(name, available):
+    if is_member(name, available):
         return None
-    if name.strip("$_") in _TOOL_METHODS:
-        return f"There is no `tools.{name}`: write `await tools.{_USES[name.strip('$_')]}`."
+    if name.strip("$_") in TOOL_METHODS:
+        return f"There is no `tools.{name}`: write `await tools.{USES[name.strip('$_')]}`."
     if by_id := _ids_named(name, available):
         known = {identifier: word for word, identifier in available.convenience.items()}
         word = known.get(by_id[0])
         called = f"{word}({{…}})" if word else f"call({json.dumps(by_id[0])}, {{…}})"
         return f"There is no `tools.{name}`: write `await tools.{called}`."
-    meant = nearest(name, (*available.convenience, *_TOOL_METHODS))
+    meant = nearest(name, (*available.convenience, *TOOL_METHODS))
     if meant:
-        return f"There is no `tools.{name}`. Did you mean {_listed(f'`tools.{found}`' for found in meant)}?"
+        return f"There is no `tools.{name}`. Did you mean {listed(f'`tools.{found}`' for found in meant)}?"
     return f"There is no `tools.{name}`. {_where_tools_are(available.convenience, available)}"
 
 
@@ -180,7 +114,7 @@ def _unknown_server_member(server: str, path: Sequence[str], available: Availabl
     meant = nearest(server, available.servers) or sorted(available.servers)[:8]
     if not meant:
         return f"There is no `MCP.{server}`: this run has no MCP servers."
-    return f"There is no `MCP.{server}`. MCP has {_listed(f'`MCP.{found}`' for found in meant)}."
+    return f"There is no `MCP.{server}`. MCP has {listed(f'`MCP.{found}`' for found in meant)}."
 
 
 def _ids_named(name: str, available: Available) -> list[str]:
@@ -250,13 +184,13 @@ def _nearest_tools(message: str, program: str, offset: int | None, available: Av
     by_name = {identifier.rpartition(":")[2]: words for identifier, words in callable_as.items()}
     meant = [by_name[name] for name in nearest(bare, by_name)] if bare else []
     if meant:
-        return f"Nearest: {_listed(f'`{words}`' for words in meant)}."
+        return f"Nearest: {listed(f'`{words}`' for words in meant)}."
     return _where_tools_are(available.ids, available)
 
 
 def _where_tools_are(names: Collection[str], available: Available) -> str:
     if 0 < len(names) <= _FEW:
-        return f"There is {_listed(f'`{name}`' for name in sorted(names))}."
+        return f"There is {listed(f'`{name}`' for name in sorted(names))}."
     found = f"`await {available.root}.search(…)` finds tools"
     return f"{found}." if available.is_bare else f"{found}, `ALL_TOOLS` lists them."
 
@@ -301,26 +235,12 @@ def _says(message: str, signature: str) -> bool:
     return all(name in message for name in re.findall(r"([\w$]+)\??:", signature))
 
 
-_TYPED = re.compile(
-    r"^\s*(?:interface|type|enum|declare|namespace|abstract\s+class)\s+[\w$]"
-    r"|\b(?:const|let|var)\s+[\w$]+\s*:"
-    r"|[(,]\s*[\w$]+\??\s*:\s*(?:string|number|boolean|any|unknown|void|object|Record|Array|Promise)\b"
-    r"|\s(?:as|satisfies)\s+(?:const|any|unknown|string|number|boolean|[A-Z])"
-)
-_AWAIT_IN_ARROW = re.compile(
-    r"(?<!async )(?:\([^()]{0,200}\)|(?<![\w$])(?!async\b)[\w$]{1,80})\s*+=>\s*+\{?.{0,200}\bawait\b"
-)
-
-
-def hint_for_syntax(source_line: str, language: str, languages: Collection[str]) -> str | None:
-    line = source_line[:2000]
-    if _AWAIT_IN_ARROW.search(line):
-        return "`await` needs an async function: write `async (…) => …`."
-    if language == "typescript" or not _TYPED.search(line):
+def hint_for_parse(message: str, program: str, offset: int | None) -> str | None:
+    """For the SyntaxError of `JSON.parse` that was given what a tool returned."""
+    is_parse = offset is not None and path_at(program, offset) == ("JSON", "parse")
+    if not is_parse or "'object'" not in message:
         return None
-    if "typescript" in languages:
-        return 'If this is TypeScript, pass language: "typescript".'
-    return "TypeScript is switched off here: leave the types out."
+    return "`JSON.parse` was given an object: what tools return are values already. Leave `JSON.parse` out."
 
 
 def hint_for_unawaited(raw_value: bytes, lossy: Sequence[LossyValue]) -> str | None:
@@ -330,9 +250,5 @@ def hint_for_unawaited(raw_value: bytes, lossy: Sequence[LossyValue]) -> str | N
     paths = [item.path for item in lossy if item.kind == "object"][:5]
     if not paths:
         return None
-    return f"The value has a promise that was not awaited ({', '.join(paths)}): put `await` before the call."
-
-
-def _listed(names: Iterable[str]) -> str:
-    items = list(names)
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} or {items[-1]}"
+    how = "`await Promise.all(list)` gives the values of a list" if paths[0].endswith("]") else _BEFORE
+    return f"{PROMISE_NOTE} that was not awaited ({', '.join(paths)}): {how}."

@@ -29,7 +29,7 @@ from codemode.contract.results import (
     WaitReason,
     failed,
 )
-from codemode.contract.telemetry import LossyValue
+from codemode.contract.telemetry import CallError, LossyValue
 from codemode.runs.dispatch import Dispatch
 from codemode.runs.host_work import HostWork
 from codemode.runs.opening import LegPolicy, Opening
@@ -155,7 +155,7 @@ class Leg:
             self.services.work.start_line(run)
             for at, message in enumerate(outcome.messages, 1):
                 match message:
-                    case wire.Text() | wire.Json() | wire.ContentShown():
+                    case wire.Text() | wire.Json() | wire.ContentShown() | wire.Ignored():
                         self._recorder.output_added(run, message)
                     case _:
                         self._begin(worker, message)
@@ -253,30 +253,28 @@ class Leg:
         if not isinstance(outcome, wire.Refused | wire.RestoreRefused):
             self._note(outcome)
             for message in outcome.messages:
-                if isinstance(message, wire.GuestOutput):
+                if isinstance(message, wire.GuestOutput | wire.Ignored):
                     self._recorder.output_added(self.run, message)
         if isinstance(outcome, wire.Done):
             return await self._complete(outcome.result)
         call = str(outcome.failure.call) if isinstance(outcome, wire.Threw) else ""
         error = self.run.active.meter.error_of(call)
-        if error is None:
-            return await self.fail(self._explain(outcome, None))
-        return await self.fail(self._explain(outcome, error.suggestion), call)
+        return await self.fail(self._explain(outcome, error), call if error else None)
 
-    def _explain(self, outcome: wire.Outcome, advice: str | None) -> Explained:
-        """`advice` is that of the tool whose failure ended the program."""
+    def _explain(self, outcome: wire.Outcome, error: CallError | None) -> Explained:
+        """`error` is that of the call whose failure ended the program."""
         # 4 ms of import, which only programs that fail need
         from codemode.failures import explain_failure, explain_refusal, explain_stop, explain_timeout
 
         config = self.services.config
         match outcome:
             case wire.Refused():
-                return explain_refusal(outcome, self._program)
+                return explain_refusal(outcome, self._program, self.run.environment.available)
             case wire.RestoreRefused(code, message):
                 return Explained(code, f"The suspended program cannot be restored: {message}.")
             case wire.Threw(failure=failure):
                 available = self.run.environment.available
-                return explain_failure(failure, self._program, available, config, advice)
+                return explain_failure(failure, self._program, available, config, error)
             case wire.Stopped(reason=reason):
                 return explain_stop(reason, config)
             case wire.Interrupted():

@@ -44,6 +44,7 @@ CAPS: frozenset[ErrorCode] = frozenset(
 )
 _PARKED = "parked"
 _MAX_UNAWAITED = 200
+_MAX_IGNORED = 8
 _MAX_TEXTS = 200
 _MAX_EVENTS = 100  # a run that is suspended more often keeps the latest
 
@@ -83,6 +84,7 @@ class _Counters(Struct, omit_defaults=True):
     last_id: int = 0
     asked: int = 0  # calls that the program wanted, in line or started
     unawaited: list[str] = []  # calls that were under way when the program returned
+    ignored: list[str] = []  # locales, time zones and options that there are none of
 
 
 class RunMeter:
@@ -164,6 +166,10 @@ class RunMeter:
         if not self._state.unawaited:
             self._state.unawaited = [str(id) for id in ids][:_MAX_UNAWAITED]
 
+    def note_ignored(self, what: str) -> None:
+        if len(self._state.ignored) < _MAX_IGNORED and what not in self._state.ignored:
+            self._state.ignored.append(what)
+
     def finish_call(self, end: CallEnd) -> None:
         before = self._state.ledger.get(end.id)
         if before is None:
@@ -239,6 +245,7 @@ class RunMeter:
             more_calls={name: dict(found) for name, found in state.ledger.left_out.items()},
             failed_call=failed_call,
             unawaited=tuple(state.unawaited),
+            ignored=tuple(state.ignored),
             lossy=tuple(lossy),
             hints=tuple(hints),
             snapshot=state.snapshot,

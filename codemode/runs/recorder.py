@@ -170,7 +170,7 @@ class Recorder:
             run.trace.restore(spent.restore_us)
             _debug(_snapshot_log, "restored", run.id, us=spent.restore_us)
 
-    def output_added(self, run: Run, message: wire.GuestOutput) -> None:
+    def output_added(self, run: Run, message: wire.GuestOutput | wire.Ignored) -> None:
         item: Output
         match message:
             case wire.Text(text, level, clipped):
@@ -182,6 +182,9 @@ class Recorder:
             case wire.ContentShown(as_, name):
                 item = shown_content(run.contents, as_, name, self._max_content_bytes)
                 run.active.meter.transfer("output", output_bytes(item))
+            case wire.Ignored(what):  # no item of its own: a note tells it
+                run.active.meter.note_ignored(what)
+                return
         run.active.output.append(item)
         if self.hub.listeners:
             told = without_data(item, message.id) if isinstance(message, wire.ContentShown) else item

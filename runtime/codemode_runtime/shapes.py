@@ -68,6 +68,7 @@ MAX_OUTPUT_ITEMS = 20_000  # of one result
 MAX_OUTLINE = 2_048  # bytes that say how a value looks that is too large
 MAX_TIMERS = 1_000  # at once, and as many yields
 MAX_REASON = 1_000  # bytes of the text given to yield_control
+MAX_IGNORED = 120  # bytes of the name of what was ignored: a locale, a time zone, an option
 
 
 class Limits(Struct, frozen=True):

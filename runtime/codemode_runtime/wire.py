@@ -15,7 +15,7 @@ from msgspec import Meta, Raw, Struct, field
 from codemode_runtime.batches import INLINE_BYTES
 from codemode_runtime.frames import FrameRefused
 from codemode_runtime.parts import MAX_PARTS, measure, refusal_of
-from codemode_runtime.shapes import MAX_OUTLINE, MAX_REASON, Layer, LossyValue, Stop
+from codemode_runtime.shapes import MAX_IGNORED, MAX_OUTLINE, MAX_REASON, Layer, LossyValue, Stop
 
 WorkId = Annotated[int, Meta(ge=1, le=0xFFFFFFFF)]
 Count = Annotated[int, Meta(ge=0, le=0xFFFFFFFF)]
@@ -76,7 +76,13 @@ class ContentShown(Message, frozen=True, tag="content"):
     id: Annotated[str, Meta(min_length=36, max_length=36)]
 
 
-GuestMessage = Call | Yield | Timer | Clear | Text | Json | ContentShown
+class Ignored(Message, frozen=True):
+    """A locale, a time zone or an option that the program asked for in vain, by its name and value."""
+
+    what: Annotated[str, Meta(max_length=MAX_IGNORED)]
+
+
+GuestMessage = Call | Yield | Timer | Clear | Text | Json | ContentShown | Ignored
 GuestOutput = Text | Json | ContentShown
 GuestMessages = tuple[GuestMessage, ...]
 

@@ -32,7 +32,7 @@ const define = (target, key, value, enumerable = true) => {
 
 internal.primordials = {
   __proto__: null,
-  Array, ArrayBuffer, DOMException, DataView, Date, Map, Object, RegExp, Set, String, TypeError, Uint8Array,
+  Array, ArrayBuffer, DOMException, DataView, Date, Map, Object, RangeError, RegExp, Set, String, TypeError, Uint8Array,
   ArrayPrototype: Array.prototype, ObjectPrototype: Object.prototype, SymbolIterator: Symbol.iterator,
   append: (list, value) => define(list, list.length, value),
   apply, define, encodeURIComponent, getOwnPropertyDescriptor, getPrototypeOf, getter, ownKeys, uncurry,
@@ -53,7 +53,9 @@ take("", Array, "sort");
 take("", String, "charCodeAt codePointAt indexOf lastIndexOf normalize slice toLowerCase toWellFormed");
 take("map", Map, "forEach get has set size");
 take("set", Set, "add forEach size");
-take("date", Date, "getTime");
+take("date", Date, "getTime getUTCDate getUTCDay getUTCFullYear getUTCHours getUTCMinutes getUTCMonth getUTCSeconds");
+take("number", Number, "valueOf");
+take("bigint", BigInt, "valueOf");
 take("regexp", RegExp, "source");
 take("buffer", ArrayBuffer, "byteLength detached maxByteLength resizable transfer");
 take("typedArray", TypedArray, "buffer byteOffset length set");

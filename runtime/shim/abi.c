@@ -48,6 +48,7 @@ CM_EXPORT(cm_boot) int32_t cm_boot(void)
     internal = JS_NewObject(ctx);
     JS_SetPropertyStr(ctx, internal, "expose", JS_NewCFunction(ctx, expose, "expose", 2));
     JS_SetPropertyStr(ctx, internal, "viewState", JS_NewCFunction(ctx, cm_web_view_state, "viewState", 1));
+    JS_SetPropertyStr(ctx, internal, "ignored", JS_NewCFunction(ctx, cm_web_ignored, "ignored", 1));
     return cm_json_init(ctx) || cm_tool_error_init(ctx) || cm_program_init(ctx) || cm_api_init(ctx) ||
            cm_views_init(ctx) || cm_files_init(ctx) || cm_web_init(ctx);
 }

@@ -48,7 +48,8 @@ static bool put_string(JSContext *ctx, cm_buf *out, JSValueConst string)
     return true;
 }
 
-/* Appends an error that has a code, as those of calls do: its name, message and code. Reads data properties
+/* Appends an error that has a code, as those of calls do: its name, message and code, and whether the same call
+   may succeed later. Reads data properties
    only; false, and nothing written, for anything else. */
 static bool put_coded_error(JSContext *ctx, cm_buf *out, JSValueConst v)
 {
@@ -67,6 +68,12 @@ static bool put_coded_error(JSContext *ctx, cm_buf *out, JSValueConst v)
             cm_object_text(&o, names[i], s, len);
         JS_FreeCString(ctx, s);
         JS_FreeValue(ctx, found[i]);
+    }
+    JSValue retryable;
+    if (is_coded && cm_engine_data_property(ctx, v, "retryable", &retryable)) {
+        if (JS_IsBool(retryable) && JS_VALUE_GET_BOOL(retryable))
+            cm_object_json(&o, "retryable", "true", strlen("true"));
+        JS_FreeValue(ctx, retryable);
     }
     if (is_coded)
         cm_object_close(&o);
@@ -114,7 +121,11 @@ static JSValue api_json(JSContext *ctx, JSValueConst self, int argc, JSValueCons
 }
 
 static const char *const levels[] = {"log", "info", "warn", "error", "debug"};
-static const char *const others[] = {"table", "dir", "trace"}; /* as log */
+static const char *const others[] = {"table", "dir", "trace", "group", "groupCollapsed"}; /* as log */
+/* No program ends because it measures or counts for nobody. */
+static const char *const quiet[] = {"groupEnd", "time", "timeEnd", "timeLog", "count", "countReset", "clear"};
+#define LEVEL_ERROR 3
+#define COUNT(list) (int)(sizeof(list) / sizeof((list)[0]))
 
 static JSValue api_console(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic)
 {
@@ -129,6 +140,22 @@ static JSValue api_console(JSContext *ctx, JSValueConst self, int argc, JSValueC
         cm_outbox_text(&shown, levels[magic]);
     cm_buf_free(&shown);
     return is_shown ? JS_UNDEFINED : JS_EXCEPTION;
+}
+
+static JSValue api_quiet(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic)
+{
+    return JS_UNDEFINED;
+}
+
+static JSValue api_assert(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic)
+{
+    if (argc && JS_ToBool(ctx, argv[0]))
+        return JS_UNDEFINED;
+    JSValue head = JS_NewString(ctx, argc > 1 ? "Assertion failed:" : "Assertion failed");
+    JSValueConst told[] = {head, argc > 1 ? argv[1] : JS_UNDEFINED};
+    JSValue r = api_console(ctx, self, argc > 1 ? 2 : 1, told, LEVEL_ERROR);
+    JS_FreeValue(ctx, head);
+    return r;
 }
 
 static const char *const content_kinds[] = {"image", "file"};
@@ -251,10 +278,13 @@ int cm_api_init(JSContext *ctx)
         cm_define_locked(ctx, global, globals[i].name,
                          function(ctx, globals[i].f, globals[i].name, globals[i].length, globals[i].magic));
     JSValue console = JS_NewObject(ctx);
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < COUNT(levels); i++)
         cm_define_locked(ctx, console, levels[i], function(ctx, api_console, levels[i], 0, i));
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < COUNT(others); i++)
         cm_define_locked(ctx, console, others[i], function(ctx, api_console, others[i], 0, 0));
+    for (int i = 0; i < COUNT(quiet); i++)
+        cm_define_locked(ctx, console, quiet[i], function(ctx, api_quiet, quiet[i], 0, 0));
+    cm_define_locked(ctx, console, "assert", function(ctx, api_assert, "assert", 0, 0));
     JS_FreezeObject(ctx, console);
     cm_define_locked(ctx, global, "console", console);
     JS_FreeValue(ctx, global);

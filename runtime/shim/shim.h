@@ -63,6 +63,7 @@ enum cm_settle { CM_FULFILL = 0, CM_REJECT = 1 };
 #define CM_MAX_LOSSY 100                 /* lossy conversions listed for one value */
 #define CM_MAX_PATH 300                  /* bytes of a path among them */
 #define CM_MAX_REASON 1000               /* bytes of the text given to yield_control */
+#define CM_MAX_IGNORED 120               /* bytes of the name of what was ignored */
 #define CM_PAGE 4096
 
 typedef uintptr_t cm_address; /* 32 bits in the guest */
@@ -290,6 +291,7 @@ void cm_web_clock_pause(void);
 bool cm_web_view_bytes(JSContext *ctx, JSValueConst v, uint8_t **data, size_t *len);
 bool cm_web_writable_bytes(JSContext *ctx, JSValueConst v, uint8_t **data, size_t *len);
 JSValue cm_web_view_state(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv);
+JSValue cm_web_ignored(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv);
 void cm_text_codec_init(JSContext *ctx, JSValueConst global);
 const char *cm_web_label(JSValueConst v); /* borrowed: a name for what has no JSON form, or NULL */
 int cm_define_locked(JSContext *ctx, JSValueConst obj, const char *name, JSValue v);

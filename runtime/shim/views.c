@@ -21,6 +21,12 @@ static JSValue call_leaf(JSContext *ctx, JSValueConst self, int argc, JSValueCon
     size_t len;
     const char *method = JS_ToCString(ctx, data[0]);
     const char *target = JS_ToCStringLen(ctx, &len, data[1]);
+    if (argc > 1 && strcmp(method, "namespace") &&
+        JS_IsFunction(ctx, argv[1])) { /* it would never be called, and nobody would know */
+        JS_FreeCString(ctx, method);
+        JS_FreeCString(ctx, target);
+        return cm_rejected(ctx, JS_ThrowTypeError(ctx, "tools take no callback: write `const result = await …({…})`"));
+    }
     JSValue r = cm_bridge_call(ctx, method, target, len, argc, argv);
     JS_FreeCString(ctx, method);
     JS_FreeCString(ctx, target);

@@ -35,6 +35,23 @@ JSValue cm_web_view_state(JSContext *ctx, JSValueConst self, int argc, JSValueCo
     return cm_engine_view(argv[0], &data, &len) ? JS_NewBool(ctx, cm_engine_view_follows(argv[0])) : JS_UNDEFINED;
 }
 
+/* For the prelude: tells the host of a locale, a time zone or an option that was ignored. The prelude counts. */
+JSValue cm_web_ignored(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    size_t len;
+    const char *s = JS_ToCStringLen(ctx, &len, argv[0]);
+    if (!s)
+        return JS_EXCEPTION;
+    cm_buf message = {0};
+    cm_object o = cm_object_open(&message);
+    cm_object_word(&o, "type", "ignored");
+    cm_object_text(&o, "what", s, cm_clip(s, len, CM_MAX_IGNORED));
+    cm_object_close(&o);
+    JS_FreeCString(ctx, s);
+    cm_outbox_post(&message);
+    return JS_UNDEFINED;
+}
+
 /* ---- crypto, performance ----------------------------------------------------------------------------- */
 
 static JSValue random_uuid(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)

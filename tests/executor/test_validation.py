@@ -161,7 +161,8 @@ def test_a_refusal_names_the_problem_and_the_parameters(arguments: Any, problem:
     refused = refusal(SEARCH, arguments)
 
     assert (refused.code, refused.name) == ("invalid_arguments", "InvalidArguments")
-    assert refused.message == f"web_search: {problem}. Parameters: {SKETCH}"
+    ended = problem if problem.endswith("?") else f"{problem}."
+    assert refused.message == f"web_search: {ended} Parameters: {SKETCH}"
     assert refused.data == {"problems": [problem], "parameters": SKETCH}
 
 

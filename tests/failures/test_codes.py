@@ -106,15 +106,18 @@ def test_a_value_too_large_is_told_by_size_and_outline() -> None:
 def test_a_refused_text_keeps_its_code_and_shows_the_place() -> None:
     program = Program('const a = "é"; import("fs")')
     refused = wire.Refused("module_access_denied", "There is no module loader.", 1, 17)
-    assert explain_refusal(refused, program) == Explained(
+    assert explain_refusal(refused, program, NO_TOOLS) == Explained(
         "module_access_denied",
-        'There is no module loader. (1:16)\n    const a = "é"; import("fs")\n                   ^',
+        'There is no module loader. (1:16)\n    const a = "é"; import("fs")\n                   ^\n'
+        "There are no files, processes or environment here; "
+        "call a tool instead (`tools.search(…)` finds one).",
     )
 
 
 def test_a_refusal_of_the_whole_text_has_no_place() -> None:
     refused = wire.Refused("invalid_input", "This is Python.")
-    assert explain_refusal(refused, Program("print(1)")) == Explained("invalid_input", "This is Python.")
+    told = explain_refusal(refused, Program("print(1)"), NO_TOOLS)
+    assert told == Explained("invalid_input", "This is Python.")
 
 
 @pytest.mark.parametrize(

@@ -90,8 +90,8 @@ def test_the_globals_that_hints_list_exist_in_the_guest() -> None:
         ("process.env.HOME", "There are no files, processes or environment here; call a tool instead"),
         ("window.x", "This is not a browser. Available: ALL_TOOLS, tools"),
         ("setInterval(() => 1)", "Use `setTimeout`, or a loop with"),
-        ("Buffer.from('x')", "Use `TextEncoder`, `TextDecoder`, `atob` and `btoa`."),
-        ("print('x')", "Use `text(value)` or `console.log(…)`."),
+        ("Buffer.from('x')", "Write `btoa(text)` and `atob(base64)`, or `new TextEncoder().encode(text)`"),
+        ("print('x')", "Write `text(value)` or `console.log(value)`."),
         ("globalThis.fetch('x')", "There is no network here"),
         ("tool.echo({})", "There is no `tool` here: write `await tools.echo(…)`."),
         ("consle.log(1)", "Did you mean `console`?"),
@@ -108,8 +108,8 @@ def test_the_globals_that_hints_list_exist_in_the_guest() -> None:
         ("tools['read-mail']()", "There is no `tools.read-mail`. Did you mean `tools.read_mail`"),
         ("tools.zzz()", "There is no `tools.zzz`. `await tools.search(…)` finds tools"),
         (
-            "console.group('x')",
-            "`console.group` does not exist: console has log, info, warn, error, debug and table.",
+            "console.exception('x')",
+            "`console.exception` does not exist: console has log, info, warn, error, debug and table.",
         ),
         ("API.open('x')", "`API.open` does not exist: API has list and read."),
         ("MCP.githab.createIssue({})", "There is no `MCP.githab`. MCP has `MCP.github`."),
@@ -246,7 +246,12 @@ def test_a_fan_out_over_the_cap_is_told_how_to_chunk() -> None:
     [
         (
             "return { a: [Promise.resolve(1)], b: 1n }",
-            "The value has a promise that was not awaited ($.a[0]): put `await` before the call.",
+            "The value has a promise that was not awaited ($.a[0]): "
+            "`await Promise.all(list)` gives the values of a list.",
+        ),
+        (
+            "return { a: Promise.resolve(1) }",
+            "The value has a promise that was not awaited ($.a): put `await` before the call.",
         ),
         ("return { a: '[Promise, not awaited]' }", None),
         ("return { a: 1n }", None),

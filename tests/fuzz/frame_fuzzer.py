@@ -53,6 +53,7 @@ def messages() -> tuple[bytes, ...]:
         wire.Text("said", "warn"),
         wire.Text("s … 8 of 9 bytes left out … d", None, 9),
         wire.Json(Raw(b'{"a": [1, null]}')),
+        wire.Ignored('locale "de-DE" (localeCompare)'),
     )
     value = wire.Value(Raw(b'{"log": [1, "two"]}'), (LossyValue("$.log", "date"),))
     return tuple(

@@ -10,7 +10,15 @@ from codemode_runtime import guest as guests
 from codemode_runtime.delta import PAGE
 from codemode_runtime.guest import Guest
 from codemode_runtime.image import load
-from codemode_runtime.shapes import MAX_OUTPUT_ITEMS, MAX_REASON, MAX_TIMERS, Limits, Lookup, Stop
+from codemode_runtime.shapes import (
+    MAX_IGNORED,
+    MAX_OUTPUT_ITEMS,
+    MAX_REASON,
+    MAX_TIMERS,
+    Limits,
+    Lookup,
+    Stop,
+)
 from codemode_runtime.wire import Idle
 
 from tests.harness.guests import load_image, load_machine, new_guest
@@ -82,6 +90,9 @@ def test_the_guest_clips_a_reason_to_yield_where_the_host_would_refuse_it() -> N
     size = re.search(r"#define CM_MAX_REASON (\d+)", HEADER)
     assert size
     assert int(size[1]) == MAX_REASON
+    ignored = re.search(r"#define CM_MAX_IGNORED (\d+)", HEADER)
+    assert ignored
+    assert int(ignored[1]) == MAX_IGNORED
 
 
 def test_statuses_and_settlements_are_those_of_the_header() -> None:

@@ -33,6 +33,18 @@ def test_text_and_json_append_in_call_order() -> None:
     ]
 
 
+def test_what_console_measures_and_counts_ends_no_program_and_says_nothing() -> None:
+    ran = run(
+        'console.time("t"); console.timeEnd("t"); console.count(); console.groupEnd(); console.clear();'
+        'console.group("g"); console.assert(true, "no"); console.assert(1 === 2, "yes"); console.assert(); return 1'
+    )
+    assert ran.messages == [
+        {"type": "text", "text": "g", "level": "log"},
+        {"type": "text", "text": "Assertion failed: yes", "level": "error"},
+        {"type": "text", "text": "Assertion failed", "level": "error"},
+    ]
+
+
 def test_console_joins_its_arguments_and_carries_the_level() -> None:
     ran = run(
         'console.log("a", 1, { b: 2 }, [3]); console.info(); console.warn("w"); console.error(new Error("e"));'

@@ -28,6 +28,7 @@ def self_contained(name: str) -> list[Case]:
         ("url-setters.json", 400),
         ("search-params.json", 25),
         ("structured-clone.json", 60),
+        ("locales.json", 1000),
     ],
 )
 def test_outcomes_are_the_same_after_every_intrinsic_was_broken(mode: str, name: str, least: int) -> None:

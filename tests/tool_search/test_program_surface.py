@@ -89,7 +89,7 @@ async def test_a_program_cannot_put_back_what_is_not_there() -> None:
         ("await ship({})", 'Tools are called by id: `await openclaw.tools.call("plugin:acme:ship", { … })`.'),
         ("openclaw.tools.ship({})", '`openclaw.tools` has search, describe and call: `await openclaw.tools.call("plugin:acme:ship", { … })`.'),
         ("openclaw.tools.find('x')", "`openclaw.tools` has search, describe and call."),
-        ("console.time(1)", "console has log, info, warn, error, debug and table."),
+        ("console.exception(1)", "console has log, info, warn, error, debug and table."),
         ("const a = openclaw.tools.search('x'); return a.map((b) => b)", "`a` is a promise: put `await` before"),
         ("await openclaw.tools.call('plugin:acme:ship', {})", "subject"),
         ("await openclaw.tools.call('shp', {})", "Nearest: "),

@@ -42,6 +42,11 @@
       const original = value(item.clone);
       return () => structuredClone(original);
     }
+    if ("on" in item) {
+      const on = value(item.on), given = value(item.given);
+      const method = Object(on)[item.method];
+      return () => apply(method, on, given);
+    }
     return () => value(item.code);
   };
 
