@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 
 import msgspec
-from codemode_runtime.shapes import Settlement
 from codemode_snapshots import (
     CallView,
     Ending,
@@ -144,7 +143,7 @@ class Adopter:
         for call_id, payload in opened.outcomes:
             work = run.in_flight.pending.get(int(call_id))
             if work is not None:
-                self._work.settle_recorded(run, work, settlement_of(work.id, payload))
+                self._work.settle_recorded(run, work, payload)
         self._join(run, opened.calls, opened.taken)
         return opened
 
@@ -293,11 +292,6 @@ class Adopter:
             return None
         opened = self._stored.seals.open_part("decision", run.id, approval.id, row.decision)
         return None if opened is None else msgspec.json.decode(opened, type=Decision)
-
-
-def settlement_of(work_id: int, payload: bytes) -> Settlement:
-    """What an outcome in the store says: a byte for its kind, then JSON."""
-    return Settlement(work_id, payload[1:], payload[:1] == b"\1")
 
 
 def _lost(run: Run) -> Failed:

@@ -11,6 +11,7 @@ import msgspec
 from codemode_snapshots import Hold, SnapshotError
 
 from codemode.executor import ApprovalRequest, Decision
+from codemode.runs.outcomes import encode_outcome
 from codemode.runs.phases import RunState
 from codemode.runs.run import Run
 from codemode.runs.stored_runs import StoredRuns
@@ -29,9 +30,10 @@ class CallRecords:
         """Stores what settled while the run is suspended, for whichever engine goes on with it."""
         for settled in run.in_flight.take_unrecorded():
             take = run.in_flight.takes.pop(settled.id, None)
+            content = run.contents.freeze_unstored(settled.id)
             if take is None or self._stored.is_private:
                 continue
-            payload = (b"\1" if settled.rejected else b"\0") + settled.json
+            payload = encode_outcome(settled, content)
             hold = Hold(run.id, str(settled.id), self._stored.node, take)
             try:
                 if not await self._stored.settle(hold, run.scope.session, payload):

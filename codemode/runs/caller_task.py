@@ -9,10 +9,13 @@ therefore done in a task of its own.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
-from typing import Any
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, TypeVar
 
 from codemode.runs.movable import Movable
+
+T = TypeVar("T")
 
 
 class CallerTask:
@@ -70,3 +73,17 @@ async def finish_despite_cancel(work: Awaitable[object]) -> bool:
             was_cancelled = True
     task.result()
     return was_cancelled
+
+
+async def to_end(work: Awaitable[T], late: Callable[[T], Awaitable[object]] | None = None) -> T:
+    """Returns what the work returns. A caller who is cancelled waits until it is done, and `late` with its
+    result: then nobody has that result."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        with suppress(Exception):  # the caller hears of the cancellation
+            await finish_despite_cancel(task)
+            if late is not None:
+                await finish_despite_cancel(late(task.result()))
+        raise

@@ -6,7 +6,8 @@ snapshot while it is suspended.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Literal
 
 from msgspec.structs import replace
@@ -15,20 +16,23 @@ from codemode.contract.results import FileOutput, ImageOutput, Output, TextOutpu
 from codemode.gate.pending import PendingBytes
 from codemode.runs.in_flight import InFlight
 from codemode.tools.content import Content
+from codemode.tools.threads import call_in_thread
 
 MAX_CONTENTS = 1_000
+LARGE_BYTES = 1 << 20  # some two milliseconds to hash
 
-Frozen = tuple[str, str, str | None, bytes]  # id, MIME type, name, data
+Frozen = tuple[tuple[str, ...], str, str | None, bytes]  # ids, MIME type, name, data
 
 
 class Contents(Mapping[str, Content]):
     """All content of a run, by id. `shown` are the bytes that its output has brought so far."""
 
-    __slots__ = ("_by_id", "_same", "bytes", "shown")
+    __slots__ = ("_by_id", "_same", "_unstored", "bytes", "shown")
 
     def __init__(self) -> None:
         self._by_id: dict[str, Content] = {}
         self._same: dict[bytes, Content] = {}  # by digest: equal content is kept, and counts, once
+        self._unstored: dict[int, tuple[str, ...]] = {}  # by call: ids that the snapshot does not have
         self.bytes = 0
         self.shown = 0
 
@@ -60,7 +64,9 @@ class Contents(Mapping[str, Content]):
     def _refusal(self, found: Mapping[str, Content], limit: int) -> str | None:
         if len(self) + len(found) > MAX_CONTENTS:
             return f"a run may hold {MAX_CONTENTS:,} images and files"
-        size = self._bytes_with(found)
+        largest = max((len(one.data) for one in found.values()), default=0)
+        # what is too large by itself is not hashed to find its equals
+        size = self._bytes_with(found) if largest <= limit else self.bytes + largest
         if size <= limit:
             return None
         return f"the run would hold {size:,} bytes of content, and may hold {limit:,}"
@@ -85,13 +91,42 @@ class Contents(Mapping[str, Content]):
         self.shown += len(found.data)
         return found
 
-    def freeze(self) -> tuple[Frozen, ...]:
-        return tuple((name, one.mime_type, one.name, one.data) for name, one in self._by_id.items())
+    def note_unstored(self, call_id: int, found: Mapping[str, Content]) -> None:
+        """The call ended while the run was suspended: its content is stored with its result."""
+        self._unstored[call_id] = tuple(found)
 
-    def load(self, frozen: tuple[Frozen, ...], shown: int) -> None:
-        """Takes in what the snapshot of another engine held."""
+    def freeze_unstored(self, call_id: int) -> tuple[Frozen, ...]:
+        return self._freeze(self._unstored.pop(call_id, ()))
+
+    def freeze(self) -> tuple[Frozen, ...]:
+        return self._freeze(self._by_id)
+
+    def _freeze(self, names_of_it: Iterable[str]) -> tuple[Frozen, ...]:
+        """Equal content once, with all its ids: a program may hold a thousand handles of one large image."""
+        ids: dict[bytes, list[str]] = {}
+        for name in names_of_it:
+            ids.setdefault(self._by_id[name].digest, []).append(name)
+        return tuple(
+            (tuple(names), one.mime_type, one.name, one.data)
+            for names, one in ((names, self._same[digest]) for digest, names in ids.items())
+        )
+
+    def load(self, frozen: tuple[Frozen, ...], shown: int = 0) -> None:
+        """Takes in what the store held."""
         self.shown = max(self.shown, shown)
-        self.add({name: Content(data, mime, called) for name, mime, called, data in frozen})
+        for names, mime, called, data in frozen:
+            self.add(dict.fromkeys(names, Content(data, mime, called)))
+
+
+def is_large_content(found: Mapping[str, Content] | None) -> bool:
+    return found is not None and any(len(one.data) > LARGE_BYTES for one in found.values())
+
+
+async def hash_large(found: Mapping[str, Content] | None, limit: int) -> None:
+    """Call before `keep`: hashes in a thread what would hold up the event loop and may be kept at all."""
+    for one in (found or {}).values():
+        if LARGE_BYTES < len(one.data) <= limit:
+            await call_in_thread("digest", partial(getattr, one, "digest"))
 
 
 def shown_content(contents: Contents, as_: Literal["image", "file"], name: str, limit: int) -> Output:

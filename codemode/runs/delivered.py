@@ -5,6 +5,7 @@ from __future__ import annotations
 from codemode.config import CodeModeConfig
 from codemode.executor import CallFailed, CallOk
 from codemode.gate.pending import PendingBytes
+from codemode.runs.phases import RunState
 from codemode.runs.run import Run
 from codemode.runs.work import Work
 
@@ -33,4 +34,6 @@ def delivered_of(
         if full is not None:
             told = f"{has_run} images and files could not be kept: {full}"
             return CallFailed("tool_error", "ContentTooLarge", told)
+        if work.id in run.in_flight.takes and run.state is not RunState.RUNNING:
+            run.contents.note_unstored(work.id, result.contents)
     return result

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from codemode_snapshots import NO_VALUE, Claim
+from codemode_snapshots import NO_VALUE, Claim, RunScope
 
 from codemode import clock
 from codemode.contract.error_codes import ErrorCode
@@ -18,6 +18,7 @@ from codemode.contract.scope import UNSAID, Scope
 from codemode.plugins import Offering
 from codemode.policy import read_allow
 from codemode.runs.admission import Admission
+from codemode.runs.caller_task import finish_despite_cancel
 from codemode.runs.kept_results import KeptResults
 from codemode.runs.known_runs import KnownRuns
 from codemode.runs.leg import Leg, Services
@@ -25,7 +26,7 @@ from codemode.runs.opening import Start
 from codemode.runs.phases import NO_CONTEXT, Origin
 from codemode.runs.requests import Requests
 from codemode.runs.run import Run
-from codemode.tools import CallContext, as_tools
+from codemode.tools import CallContext, Tool, as_tools
 
 
 class AskedRun(NamedTuple):
@@ -76,31 +77,25 @@ class Execs:
             return self.refuse(refused.code, str(refused))
         if (unready := self._unready()) is not None:
             return unready
+        own, allowed = tuple(as_tools(asked.tools)) if asked.tools else (), read_allow(asked.allow)
         await self._admission.prepare()
         claim: Claim | None = None
-        if asked.request_id is not None:
-            try:
-                reserved = await self._requests.reserve(caller, program, asked.request_id)
-            except InputRefused as refused:
-                return self.refuse(refused.code, str(refused))
-            if not isinstance(reserved, Claim):
-                return self.noted(reserved)
-            claim = reserved
-        own, allowed = tuple(as_tools(asked.tools)) if asked.tools else (), read_allow(asked.allow)
-        offer, (provider, model, context) = asked.offer or self._admission.offer, asked[7:10]
-        environment = self._admission.environment(own, caller.agent, provider, model, allowed, context, offer)
-        told, variables = context or NO_CONTEXT, contextvars.copy_context()
-        origin = Origin(provider, model, allowed, own, told, variables)
-        run_id = "" if claim is None else claim.run_id
-        run = Run.started(caller, environment, origin, self._recorder.tally, run_id)
         try:
-            self._admission.add_namespaces(run, offer)
+            if asked.request_id is not None:
+                reserved = await self._requests.reserve(caller, program, asked.request_id)
+                if not isinstance(reserved, Claim):
+                    return self.noted(reserved)
+                claim = reserved
+            run = self._new_run(caller, asked, own, allowed, "" if claim is None else claim.run_id)
             program = await self._admission.ask_hooks(run, program)
-        except InputRefused as refused:
-            if claim is not None:
-                await self._requests.forget(claim)
-            return self.refuse(refused.code, str(refused))
-        if (unready := self._unready()) is not None:  # the engine was closed meanwhile
+            unready = self._unready()  # the engine may have been closed meanwhile
+        except BaseException as error:  # also a caller who is cancelled: nothing was begun
+            await self._forget(claim)
+            if isinstance(error, InputRefused):
+                return self.refuse(error.code, str(error))
+            raise
+        if unready is not None:
+            await self._forget(claim)
             return unready
         if claim is not None:
             run.reserve(claim)
@@ -114,6 +109,28 @@ class Execs:
             self._kept.put(run, result)
             await self._runs.conclude(run, result)
         return await self._admission.tell_hooks(run, program, result)
+
+    def _new_run(
+        self,
+        caller: RunScope,
+        asked: AskedRun,
+        own: tuple[Tool, ...],
+        allowed: tuple[str, ...] | None,
+        run_id: str,
+    ) -> Run:
+        """Raises InputRefused."""
+        offer, (provider, model, context) = asked.offer or self._admission.offer, asked[7:10]
+        environment = self._admission.environment(own, caller.agent, provider, model, allowed, context, offer)
+        told, variables = context or NO_CONTEXT, contextvars.copy_context()
+        origin = Origin(provider, model, allowed, own, told, variables)
+        run = Run.started(caller, environment, origin, self._recorder.tally, run_id)
+        self._admission.add_namespaces(run, offer)
+        return run
+
+    async def _forget(self, claim: Claim | None) -> None:
+        """The request can be sent again."""
+        if claim is not None:
+            await finish_despite_cancel(self._requests.forget(claim))
 
     def noted(self, result: CodeModeResult) -> CodeModeResult:
         return with_notes(result, self._config.max_output_bytes)

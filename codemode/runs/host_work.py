@@ -40,8 +40,10 @@ from codemode.gate.lane import LARGE_BYTES, is_large, lane
 from codemode.gate.pending import PendingBytes
 from codemode.runs.arguments import clipped, decoded, no_room, not_decoded, small_arguments
 from codemode.runs.call_records import CallRecords
+from codemode.runs.contents import hash_large, is_large_content
 from codemode.runs.delivered import delivered_of
 from codemode.runs.lookups import VIA, Lookups
+from codemode.runs.outcomes import read_outcome
 from codemode.runs.phases import RunState
 from codemode.runs.questions import Questions
 from codemode.runs.recorder import Recorder
@@ -174,8 +176,12 @@ class HostWork:
         """Settles a call whose engine died; whether it took effect is not known."""
         self._finish(run, work, _INTERRUPTED)
 
-    def settle_recorded(self, run: Run, work: Work, settlement: Settlement) -> None:
-        """Settles a call with the result that a dead engine had recorded."""
+    def settle_recorded(self, run: Run, work: Work, outcome: bytes) -> None:
+        """Settles a call with the outcome that another engine had recorded."""
+        before = run.contents.bytes
+        settlement = read_outcome(work.id, outcome, run.contents)
+        if run.contents.bytes > before:  # the store had room for it, and so must we
+            run.in_flight.keep_content(run.contents.bytes, self.pending, run.scope.session)
         self._close(run, work, "error" if settlement.rejected else "ok", settlement)
 
     def abort_calls(self, run: Run) -> None:
@@ -328,13 +334,15 @@ class HostWork:
 
     def _finish(self, run: Run, work: Work, result: CallOk | CallFailed) -> None:
         data = result.json
-        if len(data) > LARGE_BYTES:
+        if len(data) > LARGE_BYTES or (isinstance(result, CallOk) and is_large_content(result.contents)):
             self._spawn(run, work, self._finish_large(run, work, result, data), "result")
         else:
             self._settle(run, work, result, data, refusal_of_passing(data))
 
     async def _finish_large(self, run: Run, work: Work, result: CallOk | CallFailed, data: bytes) -> None:
         refusal = await lane().run(partial(refusal_of_passing, data), run.scope.session)
+        if isinstance(result, CallOk):
+            await hash_large(result.contents, self._config.max_content_bytes)
         self._settle(run, work, result, data, refusal)
 
     def _settle(self, run: Run, work: Work, given: CallOk | CallFailed, data: bytes, no: str | None) -> None:

@@ -15,7 +15,7 @@ from codemode.contract.inputs import busy_run, same_caller, unknown_run
 from codemode.contract.results import NOTHING_KNOWN, CodeModeResult, Completed, Failed, failed
 from codemode.contract.telemetry import CallRecord, Telemetry
 from codemode.runs.admission import Admission
-from codemode.runs.adopt import ended, settlement_of
+from codemode.runs.adopt import ended
 from codemode.runs.caller_task import finish_despite_cancel
 from codemode.runs.leg import Services
 from codemode.runs.phases import RunState
@@ -313,7 +313,7 @@ class KnownRuns:
             for call_id, payload in await self._stored.collect(run.claim, wanted):
                 work = flight.pending.get(int(call_id))
                 if work is not None:
-                    self._services.work.settle_recorded(run, work, settlement_of(work.id, payload))
+                    self._services.work.settle_recorded(run, work, payload)
         if any(work.approval is not None and is_question(work.approval) for work in flight.pending.values()):
             for work, approval, decision in await self._services.work.records.answers(run):
                 self._services.work.decide(run, work, approval, decision)

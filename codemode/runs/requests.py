@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from contextlib import suppress
 
 from codemode_snapshots import (
     Claim,
@@ -68,7 +69,8 @@ class Requests:
 
     async def forget(self, claim: Claim) -> None:
         """Nothing was begun: the request may be sent again as a new one."""
-        await self._stored.release(claim)
+        with suppress(StoreUnavailable):  # of a closed engine: what it had is nobody's
+            await self._stored.release(claim)
 
 
 def _noted(result: CodeModeResult) -> CodeModeResult:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from codemode_runtime.frames import Data
@@ -54,7 +55,9 @@ class Seals:
         return tuple(key_id(key).hex() for key in self._keys)
 
     async def seal_state(self, label: Label, state: bytes, delta: Data) -> bytes:
-        return seal(self._keys[0], label, state=state, delta=await _digest(delta))
+        digest = await _digest(delta)
+        sealing = partial(seal, self._keys[0], label, state=state, delta=digest)
+        return await off_loop(len(state), "seal", sealing)
 
     def open_state(self, label: Label, sealed: bytes, *, is_past_ok: bool = False) -> Opened:
         """Its `delta` is the digest. Raises EnvelopeRefused."""
@@ -79,7 +82,8 @@ class Seals:
         """The state, and when it expires. Raises EnvelopeRefused, also if the delta is not the one sealed."""
         if snapshot.size_bytes > self._max_bytes:
             raise EnvelopeRefused("too_large")
-        opened = self.open_state(snapshot.label, snapshot.state)
+        opening = partial(self.open_state, snapshot.label, snapshot.state)
+        opened = await off_loop(len(snapshot.state), "unseal", opening)
         if await _digest(snapshot.delta) != opened.delta:
             raise EnvelopeRefused("forged")
         return opened.state, opened.expires_at_ms
@@ -94,12 +98,14 @@ class Seals:
             _log.warning("a %s of run %s is not believed: %s", kind, run_id, refused)
             return None
 
-    def open_outcomes(self, run_id: str, settled: Sequence[Settled]) -> list[tuple[str, bytes]]:
+    async def open_outcomes(self, run_id: str, settled: Sequence[Settled]) -> list[tuple[str, bytes]]:
         """Call ids and outcomes. Raises EnvelopeRefused."""
-        return [
-            (one.call_id, unseal_part(self._keys, "outcome", (run_id, one.call_id), one.outcome, one.take))
-            for one in settled
-        ]
+        return [(one.call_id, await self._open_outcome(run_id, one)) for one in settled]
+
+    async def _open_outcome(self, run_id: str, one: Settled) -> bytes:
+        names = (run_id, one.call_id)
+        opening = partial(unseal_part, self._keys, "outcome", names, one.outcome, one.take)
+        return await off_loop(len(one.outcome), "unseal", opening)
 
     def seal_result(self, kind: Kind, run_id: str, scope: RunScope, result: CodeModeResult) -> bytes:
         return self.seal_part(kind, _names(run_id, scope), result.to_json().encode())

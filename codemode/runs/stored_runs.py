@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -47,6 +47,7 @@ from codemode.config.store_argument import StoreArgument, read_store
 from codemode.contract.results import CodeModeResult
 from codemode.contract.scope import UNSAID
 from codemode.gate.shares import SessionShares
+from codemode.runs.caller_task import to_end
 from codemode.runs.claimed_run import ClaimedRun
 from codemode.runs.frozen import Memory, pack_state, read_memory
 from codemode.runs.node import Node
@@ -197,7 +198,7 @@ class StoredRuns:
     # ---- runs ----------------------------------------------------------------------------------------------
 
     async def reserve(self, request: ExecRequest, run_id: str) -> Claim | View | Ending:
-        return await self._call(lambda store: store.reserve(request, run_id, self.node, self._keep_ms))
+        return await self._claim(lambda store: store.reserve(request, run_id, self.node, self._keep_ms))
 
     async def save(
         self,
@@ -259,16 +260,12 @@ class StoredRuns:
 
         Raises EnvelopeRefused; the run is then gone, unless another engine can open it.
         """
-        store = self._opened_store()
-        if self._thread is None:
-            claimed = store.claim(run_id, scope, (build_id,), self.node)
-        else:
-            claimed = await self._take(store, run_id, scope, build_id)
+        claimed = await self._claim(lambda store: store.claim(run_id, scope, (build_id,), self.node))
         if not isinstance(claimed, Claimed):
             return claimed
         try:
             state, expires = await self.seals.open_snapshot(claimed.snapshot)
-            outcomes = self.seals.open_outcomes(run_id, claimed.settled)
+            outcomes = await self.seals.open_outcomes(run_id, claimed.settled)
         except EnvelopeRefused as refused:
             if refused.reason in _STAYS:
                 await self.release(claimed.claim)
@@ -281,20 +278,6 @@ class StoredRuns:
             raise
         return ClaimedRun(claimed, state, outcomes, expires)
 
-    async def _take(
-        self, store: RunStore, run_id: str, scope: RunScope, build_id: str
-    ) -> Claimed | NotClaimed | Ending:
-        taking = asyncio.ensure_future(
-            self._in_thread(lambda: store.claim(run_id, scope, (build_id,), self.node))
-        )
-        try:
-            return await asyncio.shield(taking)
-        except asyncio.CancelledError:
-            # the store goes on in its thread; a claim that no caller gets must be released
-            if isinstance(late := await taking, Claimed):
-                await self.release(late.claim)
-            raise
-
     async def touch(self, claim: Claim) -> bool:
         """To be called before what must not be repeated; False if the run is not this engine's any more."""
         return self.is_private or await self._call(lambda store: store.touch(claim))
@@ -302,7 +285,7 @@ class StoredRuns:
     async def collect(self, claim: Claim, calls: Collection[str]) -> list[tuple[str, bytes]]:
         """Outcomes of calls that other engines run for the claimed run."""
         found = await self._call(lambda store: store.collect(claim, calls))
-        return self.seals.open_outcomes(claim.run_id, found)
+        return await self.seals.open_outcomes(claim.run_id, found)
 
     async def release(self, claim: Claim) -> bool:
         return await self._call(lambda store: store.release(claim))
@@ -317,10 +300,9 @@ class StoredRuns:
             if self.is_private and not is_kept
             else self.seals.seal_result("result", claim.run_id, scope, result)
         )
-        return await self._call(
-            lambda store: store.finish(
-                claim.run_id, how, claim=claim, result=kept, keep_ms=0 if kept is None else self._keep_ms
-            )
+        keep_ms = 0 if kept is None else self._keep_ms
+        return await self._call_to_end(
+            lambda store: store.finish(claim.run_id, how, claim=claim, result=kept, keep_ms=keep_ms)
         )
 
     async def end(self, run_id: str, scope: RunScope, how: How, *, is_kept: bool = True) -> bool:
@@ -341,7 +323,9 @@ class StoredRuns:
 
     async def settle(self, hold: Hold, session: str, outcome: bytes) -> bool:
         """Stores the outcome of a call whose run is suspended; False if it is not this engine's to tell."""
-        sealed = self.seals.seal_part("outcome", (hold.run_id, hold.call_id), outcome, hold.take)
+        names = (hold.run_id, hold.call_id)
+        sealing = partial(self.seals.seal_part, "outcome", names, outcome, hold.take)
+        sealed = await off_loop(len(outcome), "seal", sealing)
         size = self._shares.size_of(hold.run_id) + len(sealed)
         self._check_share(hold.run_id, session, size)
         is_written = await self._call(lambda store: store.settle(hold, sealed))
@@ -384,6 +368,23 @@ class StoredRuns:
         if self._thread is None:
             return action(store)
         return await self._in_thread(action, store)
+
+    async def _call_to_end(
+        self, action: Callable[[RunStore], T], late: Callable[[T], Awaitable[object]] | None = None
+    ) -> T:
+        """The store goes on in its thread when the caller is cancelled, who waits for it, and for `late`."""
+        store = self._opened_store()
+        return action(store) if self._thread is None else await to_end(self._in_thread(action, store), late)
+
+    async def _claim(self, action: Callable[[RunStore], T]) -> T:
+        """A claim that no caller gets any more is released."""
+
+        async def release(late: T) -> None:
+            claim = late.claim if isinstance(late, Claimed) else late
+            if isinstance(claim, Claim):
+                await self.release(claim)
+
+        return await self._call_to_end(action, release)
 
     async def _in_thread(self, action: Callable[..., T], *given: object) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, action, *given)

@@ -136,11 +136,13 @@ class SqliteStore:
     def _replace(self, held: StoredRun, snapshot: Snapshot, calls: Sequence[Pending], node: str) -> None:
         label, size = snapshot.label, snapshot.size_bytes
         wanted = {call.call_id for call in calls}
-        rows = self._tables.do(
-            "SELECT call_id, coalesce(length(request), 0) + coalesce(length(decision), 0)"
-            " + coalesce(length(outcome), 0) FROM calls WHERE run = ?",
-            held.id,
-        ).fetchall()
+        rows = self._tables.read.numbers(
+            self._tables.do(
+                "SELECT call_id, coalesce(length(request), 0) + coalesce(length(decision), 0)"
+                " + coalesce(length(outcome), 0) FROM calls WHERE run = ?",
+                held.id,
+            )
+        )
         kept_bytes = sum(part for call_id, part in rows if call_id in wanted)
         replaced = held.size_bytes - kept_bytes
         require_space(self._tables.totals(), self._limits, part_bytes=size, replaced_bytes=replaced)
@@ -186,7 +188,8 @@ class SqliteStore:
             if run.label.build_id not in builds:
                 return NotClaimed("wrong_build", run.label.build_id)
             claim = self._tables.hand_out(run_id, node)
-            holders = {by for (by,) in self._tables.do("SELECT held_by FROM calls WHERE run = ?", run.id)}
+            rows = self._tables.do("SELECT held_by FROM calls WHERE run = ?", run.id)
+            holders = self._tables.read.holders(rows)
             dead = self._tables.nodes.dead(holders - {node})
             taken = self._tables.take_over(run.id, run_id, dead, node)
             calls = self._tables.read.calls(self._tables.do(CALLS, run.id), dead) if holders else ()
@@ -296,7 +299,7 @@ class SqliteStore:
             if row is None:
                 return None
             require_space(self._tables.totals(), self._limits, part_bytes=len(decision))
-            id, call_id, holder, take = row
+            id, call_id, holder, take = self._tables.read.asked(row)
             if holder is None or self._tables.nodes.dead({holder}):
                 holder, take = None, take + 1
             hold = Hold(run_id, call_id, holder or node, take)
@@ -322,7 +325,7 @@ class SqliteStore:
                 run_id,
                 node,
             )
-            return tuple((str(call_id), bytes(decision)) for call_id, decision in rows)
+            return self._tables.read.decisions(rows)
 
     # ---- upkeep --------------------------------------------------------------------------------------------
 
@@ -380,5 +383,6 @@ class SqliteStore:
         with self._tables.reading():
             for start in range(0, len(wanted), _MAX_NAMES):
                 names = wanted[start : start + _MAX_NAMES]
-                found.update(self._tables.do(query + f"({', '.join('?' * len(names))})", *names))
+                rows = self._tables.do(query + f"({', '.join('?' * len(names))})", *names)
+                found.update(self._tables.read.numbers(rows))
         return found

@@ -15,6 +15,7 @@ from codemode_snapshots.label import Label, RunScope
 from codemode_snapshots.records import CallView, Ending, How, Listed, Settled, Snapshot, Totals
 
 Row = tuple[Any, ...]
+_MAX_NUMBER = 1 << 62  # so that one more still fits a column
 _HOWS: tuple[str, ...] = get_args(How)
 
 RUN = (
@@ -102,6 +103,29 @@ class RecordReader:
                 Settled(_text(call_id), _number(take), _blob(outcome)) for call_id, take, outcome in rows
             )
 
+    def asked(self, row: Row) -> tuple[int, str, str | None, int]:
+        """The row of a call, its id, who holds it, and its fence."""
+        rowid, call_id, by, take = row
+        with self._checked():
+            return _number(rowid), _text(call_id), None if by is None else _text(by), _number(take)
+
+    def numbers(self, rows: Iterable[Row]) -> list[tuple[str, int]]:
+        """Each a name and a number."""
+        with self._checked():
+            return [(_text(name), _number(number)) for name, number in rows]
+
+    def decisions(self, rows: Iterable[Row]) -> tuple[tuple[str, bytes], ...]:
+        with self._checked():
+            return tuple((_text(call_id), _blob(decision)) for call_id, decision in rows)
+
+    def holders(self, rows: Iterable[Row]) -> set[str | None]:
+        with self._checked():
+            return {None if by is None else _text(by) for (by,) in rows}
+
+    def number(self, row: Row) -> int:
+        with self._checked():
+            return _number(row[0])
+
     def snapshot(self, label: Label, row: Row | None) -> Snapshot:
         with self._checked():
             if row is None:
@@ -141,8 +165,8 @@ def _text(value: Any) -> str:
 
 
 def _number(value: Any) -> int:
-    if not isinstance(value, int):
-        raise ValueError("not an integer")  # noqa: TRY004  one type for every way a row can be wrong
+    if not isinstance(value, int) or not -_MAX_NUMBER < value < _MAX_NUMBER:
+        raise ValueError("not an integer that a store counts to")
     return value
 
 

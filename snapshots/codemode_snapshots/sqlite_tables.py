@@ -139,14 +139,14 @@ class Tables:
         return added.lastrowid
 
     def hand_out(self, run_id: str, node: str) -> Claim:
-        (number,) = self.one(
+        row = self.one(
             "UPDATE runs SET number = number + 1, claimed_by = ?, claimed_at_ms = ?, is_touched = 0,"
             " changes = changes + 1 WHERE run_id = ? RETURNING number",
             node,
             self._clock(),
             run_id,
         )
-        return Claim(run_id, node, number)
+        return Claim(run_id, node, self.read.number(row))
 
     def grow(self, run: int, size: int) -> None:
         """Something was recorded for the run, or dropped: other nodes hear of it."""
@@ -177,7 +177,7 @@ class Tables:
                 run,
                 name,
             ).fetchall()
-            taken += [Hold(run_id, str(call_id), node, int(take)) for call_id, take in rows]
+            taken += [Hold(run_id, call_id, node, take) for call_id, take in self.read.numbers(rows)]
         return tuple(taken)
 
     def call(self, hold: Hold) -> tuple[int, int, int] | None:
@@ -225,10 +225,11 @@ class Tables:
     def bound_endings(self) -> None:
         """Drops the oldest while there are too many, or their results have too many bytes."""
         while True:
-            count, size = self.one("SELECT endings, result_bytes FROM totals")
-            if count <= self._limits.max_tombstones and size <= self._limits.max_result_bytes:
+            kept = self.read.totals(self.one("SELECT endings, result_bytes FROM totals"))
+            if kept.runs <= self._limits.max_tombstones and kept.bytes <= self._limits.max_result_bytes:
                 return
-            self.do("DELETE FROM endings WHERE id = (SELECT min(id) FROM endings)")
+            if not self.do("DELETE FROM endings WHERE id = (SELECT min(id) FROM endings)").rowcount:
+                return  # the totals of a damaged file: there is nothing to drop
 
     def drop_old_endings(self) -> None:
         now = self._clock()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
+import random
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +214,82 @@ async def test_content_is_sealed_with_a_suspended_run_and_the_next_engine_shows_
         await host.approve(left.run_id, left.pending_tool_calls[0].approval.id, session="s1")
         ended = await host.wait(left.run_id, session="s1")
     assert ended.output == (ImageOutput("image/png", 104, data=PNG),)
+
+
+@pytest.mark.guarantee("content-is-sealed-with-its-run")
+@pytest.mark.parametrize("first_is_closed", [True, False])
+async def test_content_of_a_call_that_ended_while_its_run_was_suspended_is_shown_by_another_engine(
+    tmp_path: Path, first_is_closed: bool
+) -> None:
+    may_end, store = asyncio.Event(), str(tmp_path / "runs.sqlite")
+
+    @tool
+    async def slow_shot() -> list[Content]:
+        """Two pictures and a note, later."""
+        await may_end.wait()
+        return [Image(PNG), Image(PNG), File(b"hello", "text/plain", "a.txt")]
+
+    code = "const all = await tools.slow_shot({}); all.forEach((one) => file(one)); return all.length"
+    async with AsyncExitStack() as both:
+        first = await both.enter_async_context(engine([slow_shot], {"timeoutMs": 100}, store=store))
+        left = waiting(await first.exec(code, session="s1"), "pending_tools")
+        may_end.set()
+        while not (await first.runs())[0]["settled"]:
+            pass  # asking the store lets everything else go on
+        if first_is_closed:
+            await first.close()
+        second = await both.enter_async_context(engine([slow_shot], store=store))
+        ended = await second.wait(left.run_id, session="s1")
+    assert value_of(ended) == 3
+    note = FileOutput("text/plain", 5, "a.txt", b"hello")
+    assert ended.output == (*[FileOutput("image/png", 104, data=PNG)] * 2, note)
+
+
+@pytest.mark.parametrize("size", [200_000, 2_000_000])
+async def test_many_handles_of_one_picture_are_stored_with_one_copy_of_it(tmp_path: Path, size: int) -> None:
+    picture = random.Random(1).randbytes(size)  # so that it does not get smaller when it is packed
+
+    @tool
+    async def look() -> Image:
+        """The same picture each time."""
+        return Image(picture)
+
+    code = """
+    const seen = [];
+    for (let n = 0; n < 100; n += 1) seen.push(await tools.look({}));
+    await tools.pay({ amount: 1 });
+    const ids = new Set(seen.map((one) => one.id));
+    image(seen[0]); image(seen[99]);
+    return ids.size"""
+    store, config = str(tmp_path / "runs.sqlite"), {"maxContentBytes": 5_000_000}
+    async with engine([look, pay], config, store=store) as host:
+        left = waiting(await host.exec(code, session="s1"), "approval")
+        assert size < (await host.runs())[0]["bytes"] < size + 50_000
+        assert left.pending_tool_calls[0].approval is not None
+    async with engine([look, pay], config, store=store) as host:
+        await host.approve(left.run_id, left.pending_tool_calls[0].approval.id, session="s1")
+        ended = await host.wait(left.run_id, session="s1")
+    assert value_of(ended) == 100
+    assert ended.output == (ImageOutput("image/png", size, data=picture),) * 2
+
+
+async def test_content_that_is_too_large_by_itself_is_refused_without_reading_it() -> None:
+    class Unread(Image):
+        @property
+        def digest(self) -> bytes:
+            raise AssertionError("it was hashed")
+
+    @tool
+    async def huge() -> Image:
+        """More than a run may hold."""
+        return Unread(bytes(3_000_000))
+
+    async with engine([huge], {"maxContentBytes": 1000}) as host:
+        found = value_of(await host.exec("return await tools.huge({}).catch((error) => error.message)"))
+    assert found == (
+        "huge has run, but its images and files could not be kept: the run would hold 3,000,000 bytes of "
+        "content, and may hold 1,000"
+    )
 
 
 @pytest.mark.guarantee("content-is-told-by-size")

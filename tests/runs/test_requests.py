@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from codemode import tool
+from codemode import BeforeToolCall, Block, Failed, ToolDefinitionError, tool
 from tests.harness.engine import Desk, engine, failure_of, value_of, waiting
 
 pytestmark = pytest.mark.usefixtures("leaves_nothing")
@@ -89,3 +89,47 @@ async def test_a_result_is_told_again_by_an_engine_that_did_not_run_it(tmp_path:
         failure_of(await other.wait(first.run_id, session="theirs"), "invalid_input")
     async with engine(store=store) as later:
         assert value_of(await later.wait(first.run_id)) == 7
+
+
+async def test_a_request_that_could_not_begin_can_be_sent_again(tmp_path: Path) -> None:
+    counted = Counted()
+
+    asked: list[str] = []
+
+    class Rules:
+        """Block the first program."""
+
+        async def before_tool_call(self, call: BeforeToolCall) -> Block | None:
+            asked.append(call.tool)
+            return Block("not now") if len(asked) == 1 else None
+
+    async with engine([counted.tool], store=tmp_path / "runs.sqlite", hooks=[Rules()]) as made:
+        program = "return await tools.count({})"
+        with pytest.raises(ToolDefinitionError):
+            await made.exec(program, request_id="r-1", tools=[3])
+        failure_of(await made.exec(program, request_id="r-1"), "aborted")
+        assert value_of(await made.exec(program, request_id="r-1")) == 1
+    assert asked == ["exec", "exec", "count"]
+
+
+@pytest.mark.guarantee("requests-run-once")
+@pytest.mark.parametrize("is_durable", [False, True], ids=["memory", "sqlite"])
+async def test_a_request_whose_caller_was_cancelled_is_never_taken_for_one_that_goes_on(
+    is_durable: bool, tmp_path: Path
+) -> None:
+    """Cancelled after any number of turns of the event loop, it ran or it did not, and that is told."""
+    counted, store = Counted(), tmp_path / "runs.sqlite" if is_durable else None
+    codes = set[str]()
+    async with engine([counted.tool], store=store) as made:
+        program = "return await tools.count({})"
+        for turns in range(40):
+            asking = asyncio.create_task(made.exec(program, request_id=f"r-{turns}"))
+            for _ in range(turns * turns):
+                await asyncio.sleep(0)
+            asking.cancel()
+            await asyncio.wait([asking])
+            ran = counted.calls
+            again = await made.exec(program, request_id=f"r-{turns}")
+            codes.add(again.code if isinstance(again, Failed) else again.status)
+            assert counted.calls - ran <= 1
+    assert codes <= {"completed", "aborted"}
