@@ -16,13 +16,14 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage lint format types imports check image bench parts fuzz fuzz-atheris soak wheel clean
+.PHONY: help demo test coverage lint format types imports check image bench parts fuzz fuzz-atheris soak wheel docs release-check clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: image  ## a program is suspended, its engine killed, and a new engine goes on with it
 	@$(BIN)/python examples/demo.py
+	@$(BIN)/python examples/workspace_demo.py
 
 test: image  ## the whole test suite; one part of it: make test ARGS="tests/runtime -k url"
 	@$(BIN)/python -m pytest --numprocesses $(JOBS) $(ARGS)
@@ -78,6 +79,13 @@ soak: image  ## mixed load for 30 minutes: nothing may grow or get slower
 
 wheel: $(READY)  ## dist/codemode-*.whl, with guest image and runner; CODEMODE_PLATFORM=… for another platform
 	@$(BIN)/python -m pip wheel --no-deps --wheel-dir dist .
+
+docs: $(READY)  ## the documentation as a site, in .cache/site: strict, every link and anchor checked
+	@$(BIN)/python -c 'import material' 2>/dev/null || $(BIN)/python -m pip install --quiet --group docs
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "built .cache/site: open index.html, or: $(BIN)/mkdocs serve"
+
+release-check: image  ## the wheel, installed in clean environments on every Python that is here, and used
+	@$(BIN)/python release/check.py
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "codemode needs Python 3.11 or newer: make PYTHON=python3.11")'

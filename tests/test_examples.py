@@ -27,6 +27,15 @@ def test_the_demo_kills_its_engine_and_another_process_finishes_the_run() -> Non
         assert name in tree
 
 
+def test_the_second_act_mends_a_repository_and_commits_when_somebody_approved_after_a_kill() -> None:
+    printed = run("workspace_demo.py")
+    assert "tests before: exit code 1" in printed
+    assert "tests after: exit code 0" in printed
+    assert "waits for an approval: Run the command: git commit -qam 'Totals are whole cents'" in printed
+    assert "completed: git answered 0" in printed
+    assert " Totals are whole cents\n" in printed.partition("git log:")[2]
+
+
 @pytest.mark.parametrize("name", sorted(path.stem for path in (EXAMPLES / "adapters").glob("*_*.py")))
 def test_each_adapter_suspends_a_program_and_finishes_it_with_a_scripted_model(name: str) -> None:
     assert run(f"adapters/{name}.py") == "Shipped by bike, 2 parcels, 2240 cents.\n"

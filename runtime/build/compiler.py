@@ -71,7 +71,7 @@ _SOURCE_MAP = "//# sourceMappingURL=index.js.map"
 
 def make_compiler(folder: Path, cache: Path) -> str:
     """The whole program: the parser with its licence, then the files of `folder` in order of their names."""
-    script, licence = _fetch(BABEL, cache)
+    script, licence = fetch_package(BABEL, cache)
     script = changed(script, (*ENUM_NAMES, *COMPARISONS), BABEL.script).replace(_SOURCE_MAP, "")
     ours = "\n".join(path.read_text("utf-8") for path in compiler_files(folder))
     return (
@@ -85,7 +85,7 @@ def compiler_files(folder: Path) -> list[Path]:
     return sorted(folder.glob("[0-9]*.js"))
 
 
-def _fetch(package: Package, cache: Path) -> tuple[str, str]:
+def fetch_package(package: Package, cache: Path) -> tuple[str, str]:
     """Script and licence of a package; downloads once, verifies every time."""
     archive = cache / package.archive
     data = read_if_there(archive)

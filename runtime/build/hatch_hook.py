@@ -1,5 +1,5 @@
 """Hatchling build hook: a wheel carries the guest image and the native runner of its platform, so that
-installing it needs no compiler.
+installing it needs no compiler. It also says what of other people's work is in it, with their licences.
 
 Runs for editable installs too: `pip install -e .` alone leaves a working clone. CODEMODE_PLATFORM names
 another platform to build a wheel for (a tag of make_runner.TARGETS).
@@ -7,6 +7,7 @@ another platform to build a wheel for (a tag of make_runner.TARGETS).
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import sys
 from pathlib import Path
@@ -21,6 +22,7 @@ class GuestImageHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         # their folder is put on the path above
         import make_runner
+        import sbom
         from make_image import BuildError, build
 
         tag = os.environ.get("CODEMODE_PLATFORM") or make_runner.own_target()
@@ -37,6 +39,11 @@ class GuestImageHook(BuildHookInterface[Any]):
         except (BuildError, OSError) as error:
             self.app.abort(f"cannot build the guest image: {error}")
         if is_wheel:
+            version_of_wheel = str(self.metadata.version)  # pyright: ignore[reportUnknownMemberType]
+            made = Path(self.root) / ".cache" / "sbom"
+            bom, licences = sbom.write(made, version_of_wheel, importlib.metadata.version("ziglang"))
+            build_data["sbom_files"].append(bom.relative_to(self.root).as_posix())
+            build_data["force_include"][str(licences)] = f"codemode_runtime/image/{sbom.LICENCES}"
             runner = folder / make_runner.NAME
             build_data["force_include"][str(runner)] = f"codemode_runtime/image/{make_runner.NAME}"
             build_data["pure_python"] = False

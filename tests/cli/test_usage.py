@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -88,7 +89,7 @@ def test_the_help_names_every_command_and_the_version_is_the_packages(cli: Cli) 
     told = cli("--help")
     assert (told.code, told.err) == (0, "")
     assert [name for name in COMMANDS if f"\n  {name} " not in told.out] == []
-    assert cli("--version").out == "codemode 0.1.0\n"
+    assert cli("--version").out == f"codemode {version('codemode')}\n"
 
 
 def test_tools_come_from_a_module_of_the_folder_where_the_command_is_called(cli: Cli, tmp_path: Path) -> None:
