@@ -1,4 +1,4 @@
-"""The second act: a program mends a small repository with the standard tools, and a person approves the commit.
+"""The second act: a program mends a small repository with the standard tools, and asks before it commits.
 
 The program looks for the mistake, runs the tests through `exec`, patches the file, runs them again, and asks
 to commit. The engine is killed while it waits for the approval; another one goes on, and the commit is made.
