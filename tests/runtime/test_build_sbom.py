@@ -1,4 +1,4 @@
-"""What a wheel says of other people's work in it: the pinned versions, and the licences in their own words."""
+"""What a wheel says of other people's work in it: pinned versions, and licences in their own words."""
 
 from importlib.metadata import version
 from pathlib import Path
