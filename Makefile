@@ -16,7 +16,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage lint format types imports check image bench parts fuzz fuzz-atheris soak wheel docs release-check clean
+.PHONY: help demo test coverage lint format types imports check image bench parts fuzz fuzz-atheris conformance soak wheel docs release-check clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,10 @@ fuzz: image  ## every fuzzer for 30 s; one of them: make fuzz ARGS="programs --s
 
 fuzz-atheris: $(READY)  ## the pure decoders, guided by coverage (installs atheris into .cache)
 	@$(BIN)/python -m tests.fuzz.with_atheris $(ARGS)
+
+# ten minutes at most; where npm's registry cannot be reached it says so and ends well
+conformance: image  ## the official MCP conformance suite; new tables for the page: make conformance ARGS=--write
+	@timeout 600 $(BIN)/python -m tests.conformance $(ARGS)
 
 soak: image  ## mixed load for 30 minutes: nothing may grow or get slower
 	@$(BIN)/python -m tests.e2e.soak $(ARGS)

@@ -39,6 +39,7 @@ SHELLS = {
     "pydantic_ai": "CodeModeToolset",
     "langchain": "as_langchain",
     "openai_agents": "as_openai_agents",
+    "fastmcp": "code_mode",
 }
 # Their fields are the tables above.
 IN_TABLES = {

@@ -11,7 +11,7 @@ from tests.harness.processes import MEASURED, python
 
 # Each loads a framework of the user's choice, with whatever that loads; nothing of ours imports them.
 FRAMEWORKS = (
-    *(f"codemode.adapters.{name}" for name in ("langchain", "openai_agents", "pydantic_ai")),
+    *(f"codemode.adapters.{name}" for name in ("fastmcp", "langchain", "openai_agents", "pydantic_ai")),
     "codemode.cluster.ray",
 )
 # Imports the package and then everything in it, and prints what is loaded after each of the two.

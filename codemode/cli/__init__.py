@@ -25,8 +25,9 @@ COMMANDS = {
     "doctor": "check what the engine needs, and say how to fix what is wrong",
     "serve": "offer the engine to other programs: HTTP, MCP, or JSON-RPC over stdio",
     "tokens": "make the tokens of a server over HTTP",
+    "wrap": "any MCP server as a code-mode MCP server: codemode wrap -- COMMAND",
 }
-_NEEDS_WORKERS = ("run", "wait", "repl", "serve")  # a worker is on its way while their modules load
+_NEEDS_WORKERS = ("run", "wait", "repl", "serve", "wrap")  # a worker is on its way while their modules load
 _BROKEN_PIPE = 141  # ExitCode.BROKEN_PIPE, which is not loaded for --help
 _HELP = """\
 usage: codemode COMMAND ...
@@ -45,6 +46,7 @@ examples:
   codemode run report.ts --tools shop.py:tools --mcp servers.json
   codemode run order.js --tools shop.py:tools --store runs.sqlite --no-wait
   codemode wait RUN --tools shop.py:tools --store runs.sqlite
+  codemode wrap -- npx -y @modelcontextprotocol/server-filesystem /srv/docs
   codemode doctor
 
 `codemode COMMAND --help` has the options and examples of one command.\

