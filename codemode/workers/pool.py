@@ -33,6 +33,7 @@ _REFILL_SECONDS = 0.02
 _REFILL_DELAYS = 10
 
 
+_SEND_BYTES = 1 << 20
 # With workerReuse "session": so that what a broken-into process can gather is bounded in number too.
 _SESSION_LEGS = 1000
 
@@ -193,6 +194,9 @@ class Pool:
     def _spawn(self, hurry: bool) -> None:
         zygote = self._zygote()
         ours, theirs = socket.socketpair()
+        for end in (ours, theirs):
+            # as much as the system allows: each time it is full, both processes have to be woken for the rest
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
         reuse = self._settings.engine.worker_reuse
         worker = Worker(
             next(self._counters.tokens),

@@ -29,6 +29,9 @@ _FAST_ABOVE = 1 << 20  # above this, speed matters more than the ratio
 _STREAM_ABOVE = 64 << 10
 # Made once, because making one takes longer than a small delta. One guest at a time uses them in a process.
 _packer, _fast_packer = zstandard.ZstdCompressor(level=3), zstandard.ZstdCompressor(level=-1)
+_hasty_packer = zstandard.ZstdCompressor(level=-100)  # for what hardly shrinks: little more than a copy
+_SAMPLES = 8  # pieces that are packed on trial
+_SAMPLE_PAGES = 4
 _unpacker = zstandard.ZstdDecompressor()
 
 
@@ -52,9 +55,25 @@ def encode(memory_bytes: int, patch: bytes, extents: Sequence[Extent], build_id:
     header = _HEADER.pack(
         _MAGIC, _VERSION, _raw(build_id), memory_bytes >> 16, len(patch), len(extents), size
     )
-    packer = (_packer if size < _FAST_ABOVE else _fast_packer).compressobj(size=size)
+    packer = (_packer if size < _FAST_ABOVE else _large_packer(extents)).compressobj(size=size)
     packed = (packer.compress(part) for part in (table + patch, *(e.data for e in extents)))
     return b"".join((header, *packed, packer.flush()))
+
+
+def _large_packer(extents: Sequence[Extent]) -> zstandard.ZstdCompressor:
+    """Packs some pieces on trial: what does not get smaller by a quarter is not worth the time."""
+    pages = sum(len(e.data) for e in extents) // PAGE
+    seen = sample = taken = made = 0
+    for extent in extents:
+        end = seen + len(extent.data) // PAGE
+        while sample < _SAMPLES and (first := pages * sample // _SAMPLES) < end:
+            start = (first - seen) * PAGE
+            piece = extent.data[start : start + _SAMPLE_PAGES * PAGE]
+            taken += len(piece)
+            made += len(_fast_packer.compress(piece))
+            sample += 1
+        seen = end
+    return _fast_packer if made * 4 < taken * 3 else _hasty_packer
 
 
 class OpenDelta:

@@ -12,6 +12,9 @@
 #define FAST_ABOVE (1u << 20)                   /* above this, speed matters more than the ratio */
 #define LEVEL 3
 #define FAST_LEVEL (-1)
+#define HASTY_LEVEL (-100) /* for what hardly shrinks, such as text of digits: little more than a copy */
+#define SAMPLES 8u         /* pieces that are packed on trial */
+#define SAMPLE_PAGES 4u
 #define EXTENT 8u
 
 /* ---- out ---- */
@@ -34,6 +37,27 @@ static void put(ZSTD_outBuffer *out, const char *data, size_t len, ZSTD_EndDirec
         if (ZSTD_isError(left))
             cr_die("a delta cannot be packed: %s", ZSTD_getErrorName(left));
     } while (end == ZSTD_e_end ? left != 0 : in.pos < in.size);
+}
+
+/* Packs some pieces of the pages on trial: whether that makes them smaller by a quarter. */
+static bool shrinks(const cr_extent *extents, uint32_t count, const char *memory)
+{
+    static char trial[ZSTD_COMPRESSBOUND(SAMPLE_PAGES * CR_PAGE)];
+    uint64_t pages = 0, seen = 0, taken = 0, made = 0, sample = 0;
+    for (uint32_t i = 0; i < count; i++)
+        pages += extents[i].pages;
+    ZSTD_CCtx_setParameter(packer, ZSTD_c_compressionLevel, FAST_LEVEL);
+    for (uint32_t i = 0; i < count; seen += extents[i++].pages)
+        for (; sample < SAMPLES && pages * sample / SAMPLES < seen + extents[i].pages; sample++) {
+            uint64_t at = pages * sample / SAMPLES - seen, left = extents[i].pages - at;
+            size_t len = (left < SAMPLE_PAGES ? left : SAMPLE_PAGES) * CR_PAGE;
+            size_t size = ZSTD_compress2(packer, trial, sizeof trial, memory + (extents[i].first + at) * CR_PAGE, len);
+            if (ZSTD_isError(size))
+                cr_die("a delta cannot be packed: %s", ZSTD_getErrorName(size));
+            taken += len;
+            made += size;
+        }
+    return made * 4 < taken * 3;
 }
 
 cr_span cr_delta_pack(const uint8_t build_id[16], uint64_t memory_bytes, cr_span patch, const cr_extent *extents,
@@ -62,7 +86,8 @@ cr_span cr_delta_pack(const uint8_t build_id[16], uint64_t memory_bytes, cr_span
         put_u32(rows + EXTENT * i + 4, extents[i].pages);
     }
     ZSTD_CCtx_reset(packer, ZSTD_reset_session_and_parameters);
-    ZSTD_CCtx_setParameter(packer, ZSTD_c_compressionLevel, size < FAST_ABOVE ? LEVEL : FAST_LEVEL);
+    int level = size < FAST_ABOVE ? LEVEL : shrinks(extents, count, memory) ? FAST_LEVEL : HASTY_LEVEL;
+    ZSTD_CCtx_setParameter(packer, ZSTD_c_compressionLevel, level);
     ZSTD_CCtx_setPledgedSrcSize(packer, size);
     ZSTD_outBuffer out = {packed + HEADER, room - HEADER, 0};
     put(&out, rows, table, ZSTD_e_continue);

@@ -2,11 +2,13 @@
 
 # ruff: noqa: E501 - programs are data and read best unwrapped
 
+import asyncio
 import contextlib
 import json
 import os
 import random
 import signal
+from typing import cast
 
 import pytest
 import zstandard
@@ -21,6 +23,7 @@ from hypothesis import strategies as st
 
 from tests.harness.guests import Watched, echo, load_image, new_guest, run
 from tests.harness.processes import python
+from tests.harness.workers import start, supervisor
 
 BUILD = "00112233445566778899aabbccddeeff"
 MUTATIONS = 400
@@ -295,3 +298,44 @@ if __name__ == "__main__":
     samples = [captured(PROGRAM), captured(held + PROGRAM)]
     for number in range(MUTATIONS):
         print(in_a_child(samples[number % 2], number), end="", flush=True)
+
+
+@pytest.mark.parametrize(
+    ("cuts", "shrinks"), [([400], True), ([400], False), ([1, 2, 397], True), ([1, 2, 397], False)]
+)
+def test_large_pages_are_packed_as_far_as_that_makes_them_smaller(cuts: list[int], shrinks: bool) -> None:
+    dice = random.Random(7)
+    words = b'{"id": 1, "name": "row"} '
+    extents: list[Extent] = []
+    for at, pages in enumerate(cuts):
+        size = pages * PAGE
+        data = (words * (size // 20))[:size] if shrinks else dice.randbytes(size)
+        extents.append(Extent(1000 * at, data))
+    encoded = deltas.encode(16 << 20, b"patch", extents, BUILD)
+    assert read_all(encoded) == (16 << 20, b"patch", [(e.page, bytes(e.data)) for e in extents])
+    assert (len(encoded) < 100 * PAGE) is shrinks
+
+
+@pytest.mark.parametrize("kind", ["digits", "rows"])
+def test_megabytes_that_a_real_worker_packed_are_what_they_were(kind: str) -> None:
+    """As the C of the runner packs them: read by the Python that says the same."""
+    held = {
+        "digits": "let n = 1; const s = []; for (let i = 0; i < 8000; i++) { let t = ''; for (let k = 0; k < 64; k++) { n = (n * 48271) % 2147483647; t += String(n).padStart(10, '0') } s.push(t) }",
+        "rows": "const s = []; for (let i = 0; i < 40000; i++) s.push({ id: i, name: 'row ' + i, tags: ['a', 'b'] });",
+    }[kind]
+    program = f"{held} const before = JSON.stringify(s).length; await tools.call('x'); return [before, JSON.stringify(s).length]"
+    limits = Limits(memory_bytes=128 << 20)
+    delta = worker_delta(program, limits)
+    before, after = cast("list[int]", resume(delta, Settlement(1, b"null"), limits))
+    assert before == after > 1_900_000
+
+
+def worker_delta(program: str, limits: Limits) -> bytes:
+    async def capture() -> bytes:
+        async with supervisor(memory_bytes=limits.memory_bytes) as found:
+            with await found.lease() as worker:
+                assert isinstance(await start(worker, program, limits=limits), Idle)
+                _, delta = await worker.capture(64 << 20)
+                return bytes(delta)
+
+    return asyncio.run(capture())
