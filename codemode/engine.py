@@ -66,6 +66,7 @@ from codemode.workers.supervisor import Supervisor
 
 if TYPE_CHECKING:  # loaded at the first use
     from codemode.namespaces import Namespace
+    from codemode.openapi.source import OpenApiSource
     from codemode.surface import PreparedRun
     from codemode.tool_search import ToolSearch
 
@@ -86,6 +87,7 @@ class Engine(RunControl, PluginControl):
         store: StoreArgument = None,
         store_key: bytes | Sequence[bytes] | None = None,
         mcp: Mapping[str, Any] | str | Path | None = None,
+        openapi: Mapping[str, Any] | None = None,
         policy: Mapping[str, Any] | None = None,
         hooks: Any = None,
         approve: Approve | None = None,
@@ -102,6 +104,7 @@ class Engine(RunControl, PluginControl):
         `store` keeps suspended runs: a path or `sqlite:///` URL of a file, an object that implements
         `codemode_snapshots.RunStore` (its maker closes it), or None for memory. Engines on one store share
         its runs; they need the same `store_key`, or several: the first seals, all of them open.
+        `openapi` makes tools of documents, by name: `{"petstore": {"document": path, "server": url}}`.
         `namespaces` are keyed by the plugin that owns them; `register` adds more `plugins` later.
         `redact` is for trajectories: True keeps shapes, False keeps values, a function decides one by one.
         `ranker` orders what searches find, for hosts that have embeddings; without it codemode does.
@@ -113,7 +116,9 @@ class Engine(RunControl, PluginControl):
         self.config: CodeModeConfig = load_config(config, overlay=agent_config)
         self.settings: EngineSettings = load_settings(settings)
         self._omission = Omission(config, agent_config)
-        self._plugins = PluginRegistry(tuple(as_tools(tools)))
+        self._apis = None if openapi is None else _open_apis(openapi)
+        own = () if self._apis is None else self._apis.tools
+        self._plugins = PluginRegistry((*as_tools(tools), *own))
         self._supervisor = Supervisor(WorkerSettings.of(self.config, self.settings))
         limits, percent = store_limits(self.config, self.settings), self.settings.session_share_percent
         keep_ms = self.config.snapshot_ttl_seconds * 1000
@@ -226,6 +231,8 @@ class Engine(RunControl, PluginControl):
         await self._approvals.settle()
         await self._runs.close("the engine was closed")
         await self._mcp.close()
+        if self._apis is not None:
+            await self._apis.close()
         await self._supervisor.close()
         await self._stored.close()
         self._recorder.hub.close()
@@ -397,3 +404,10 @@ class Engine(RunControl, PluginControl):
     async def probe(self) -> Health:
         """The status after trying each part: a program in a worker, a snapshot, each MCP server."""
         return await self.health()
+
+
+def _open_apis(given: Mapping[str, Any]) -> OpenApiSource:
+    """Loads only for engines that have some. Raises ConfigError."""
+    from codemode.openapi.source import OpenApiSource
+
+    return OpenApiSource(given)

@@ -29,7 +29,7 @@ _LIMITS = (
     ("--ttl", "snapshotTtlSeconds", seconds, "TIME"),
 )
 # Sections of a --config file that are arguments of their own; the engine reads the rest by itself.
-_OWN_ARGUMENTS = ("settings", "mcpServers", "mcp", "toolbox")
+_OWN_ARGUMENTS = ("settings", "mcpServers", "mcp", "openapi", "toolbox")
 _DOCUMENT_KEYS = ("tools", "agents", "policy", *_OWN_ARGUMENTS)
 
 
@@ -127,6 +127,7 @@ def engine_arguments(options: argparse.Namespace) -> dict[str, Any]:
         "settings": settings,
         "store": _store(getattr(options, "store", None)),
         "mcp": _servers(options.servers, document),
+        "openapi": document.get("openapi"),
         "toolbox": made_toolbox(options, document),
         "otel": _otel(is_asked=getattr(options, "otel", False)),
     }

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from codemode.config import ConfigError, read_document
 from codemode.config.rules import Flag, Number, OneOf, shown
+from codemode.config.variables import expand
 from codemode.nearest import did_you_mean
 
 _log = logging.getLogger("codemode.mcp")
@@ -29,7 +30,6 @@ _HTTP_TYPES = ("http", "streamable-http", "streamableHttp", "streamable_http")
 _TIMEOUT_MS = 300_000
 _CONNECT_TIMEOUT_MS = 20_000
 _CONCURRENCY = 16
-_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def _read_transport(key: str, fields: Mapping[str, object]) -> Stdio | Http:
 def _text(key: str, value: object) -> str:
     if not isinstance(value, str) or not value or "\0" in value:
         raise ConfigError(key, f"must be a non-empty string, not {shown(value)}.")
-    return _expand(key, value)
+    return expand(key, value)
 
 
 def _texts(key: str, value: object) -> tuple[str, ...]:
@@ -181,21 +181,7 @@ def _string(key: str, value: object) -> str:
     """May be empty. Errors do not quote the value: it may be a secret."""
     if not isinstance(value, str) or "\0" in value:
         raise ConfigError(key, "must be a string.")
-    return _expand(key, value)
-
-
-def _expand(key: str, text: str) -> str:
-    """Expands `${NAME}`, `${env:NAME}` and `${NAME:-otherwise}`, which other hosts use in their files."""
-
-    def variable(found: re.Match[str]) -> str:
-        name: str = found.group(1)
-        otherwise: str | None = found.group(2)
-        value = os.environ.get(name, otherwise)
-        if value is None:
-            raise ConfigError(key, f"names the environment variable {name}, which is not set.")
-        return value
-
-    return _VARIABLE.sub(variable, text)
+    return expand(key, value)
 
 
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:
