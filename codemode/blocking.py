@@ -145,6 +145,8 @@ class BlockingEngine:
     expire = _front(Engine.expire, needs_start=True)
     runs = _front(Engine.runs)
     run_info = _front(Engine.run_info)
+    world = _front(Engine.world)
+    reset = _front(Engine.reset)
     trajectory = _front(Engine.trajectory)
     session_trajectory = _front(Engine.session_trajectory)
     sessions = _front(Engine.sessions)

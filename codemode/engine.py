@@ -54,9 +54,11 @@ from codemode.runs.run_control import RunControl
 from codemode.runs.run_details import RunLookout
 from codemode.runs.store_limits import store_limits
 from codemode.runs.stored_runs import StoredRuns
+from codemode.runs.stored_worlds import StoredWorlds
 from codemode.runs.trajectory_archive import TrajectoryArchive
 from codemode.runs.waits import Waits
 from codemode.runs.whole_run import OnWaiting, run_to_end
+from codemode.runs.worlds import Worlds
 from codemode.tools import CallContext, as_tools
 from codemode.trajectory import Recording, Redactor
 from codemode.trajectory.debug_log import configure_if_asked
@@ -152,7 +154,11 @@ class Engine(RunControl, PluginControl):
             searches=searches,
             shapes=shapes,
         )
-        self._services = Services(self.config, self._supervisor, self._stored, work, self._recorder)
+        stored_worlds = StoredWorlds(self._stored, self.config.world_ttl_seconds * 1000)
+        self._worlds = Worlds(self.config, stored_worlds, self._supervisor)
+        self._services = Services(
+            self.config, self._supervisor, self._stored, work, self._recorder, self._worlds
+        )
         adopter = Adopter(self._services, self._admission)
         self._runs = KnownRuns(self._services, self._admission)
         self._kept = KeptResults(self.config.snapshot_ttl_seconds)

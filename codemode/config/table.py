@@ -74,6 +74,15 @@ class CodeModeConfig(Struct, frozen=True, kw_only=True, rename="camel"):
     snapshot_ttl_seconds: Annotated[int, Number(1, 86_400, "s"), Says(
         "how long a suspended run can be resumed, since it was suspended last",
         reached="`snapshot_expired`")] = 900
+    session_state: Annotated[Literal["none", "keep"], Says(
+        "`keep`: what a program declares at its top level is there in the next programs of its session")
+        ] = "none"
+    world_ttl_seconds: Annotated[int, Number(1, 604_800, "s"), Says(
+        "how long what a session's programs have declared is kept after the last of them",
+        reached="the next program begins with none")] = 3_600
+    world_busy: Annotated[Literal["fork", "wait"], Says(
+        "for a program of a session whose variables a suspended run holds: `fork` gives it a copy, and drops"
+        " its changes; `wait` lets it wait for that run, up to `timeoutMs`")] = "fork"
     search_default_limit: Annotated[int, Number(1, 50, "hits", at_most="max_search_limit"), Says(
         "of `tools.search` without a limit")] = 8
     max_search_limit: Annotated[int, Number(1, 50, "hits"), Says("of `tools.search` at most")] = 50

@@ -58,6 +58,25 @@ class RunInfo(Report):
     tool_call: str
 
 
+class WorldInfo(Report):
+    """What the programs of a session have left for the next one. `names` are the declared ones, with the type
+    of each value; `bytes` is the size in the store.
+
+    `age_ms` counts from the session's first program, `saved_at_ms` is when the last one ended. `held_by` is a
+    suspended run that goes on in it, or None.
+    """
+
+    agent: str
+    session: str
+    names: dict[str, str]
+    bytes: int
+    age_ms: int
+    programs: int
+    saved_at_ms: int
+    expires_at_ms: int
+    held_by: str | None
+
+
 class ZygoteStats(Struct, frozen=True):
     """A process that workers are forked from."""
 

@@ -22,6 +22,10 @@ class Scope(Struct, frozen=True):
     agent_run: str = NO_VALUE
 
 
+WORLD = "codemode:world"
+"""The agent run under which a session's world is stored; no caller may have that name."""
+
+
 class _Unsaid(str):
     """A default. Its type tells it from the same word of a caller."""
 

@@ -11,6 +11,7 @@ from codemode_snapshots import NO_VALUE, Claim, RunScope
 
 from codemode import clock
 from codemode.contract.error_codes import ErrorCode
+from codemode.contract.explained import Explained
 from codemode.contract.inputs import InputRefused, read_caller, read_exec
 from codemode.contract.notes import with_notes
 from codemode.contract.results import CodeModeResult, Failed, failed, with_duration
@@ -102,8 +103,7 @@ class Execs:
         run.set_program(program.program, program.language)
         self._runs.add(run)
         self._recorder.exec_started(run, "" if asked.tool_call == NO_VALUE else asked.tool_call)
-        leg = Leg(self._services, run).lead(Start(self._config.timeout_ms))
-        result = self._recorder.leg_ended(run, await self._runs.lead(run, leg))
+        result = self._recorder.leg_ended(run, await self._runs.lead(run, self._first_leg(run)))
         result = self.noted(with_duration(result, clock.ms_since(began)))
         if run.has_ended:
             self._kept.put(run, result)
@@ -131,6 +131,19 @@ class Execs:
         """The request can be sent again."""
         if claim is not None:
             await finish_despite_cancel(self._requests.forget(claim))
+
+    async def _first_leg(self, run: Run) -> CodeModeResult:
+        leg, start, worlds = Leg(self._services, run), Start(self._config.timeout_ms), self._services.worlds
+        if not worlds.is_on:
+            return await leg.lead(start)
+        world = await worlds.enter(run.scope)
+        if isinstance(world, Explained):
+            return await leg.fail(world)
+        run.active.enter_world(world)
+        try:
+            return await leg.lead(start)
+        finally:
+            await finish_despite_cancel(worlds.leave(run.scope, world))
 
     def noted(self, result: CodeModeResult) -> CodeModeResult:
         return with_notes(result, self._config.max_output_bytes)

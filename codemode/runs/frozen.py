@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from functools import partial
+from typing import Literal
 
 import msgspec
 from codemode_runtime.shapes import Settlement
@@ -43,6 +44,7 @@ class Memory(msgspec.Struct, array_like=True):
     contents: tuple[FrozenContent, ...] = ()
     shown_content: int = 0  # bytes
     story: Story | None = None  # its spans, if it was told of them
+    world: Literal["", "own", "copy"] = ""  # of its session, in which the program runs
 
     def settlements(self) -> list[Settlement]:
         return [Settlement(id, json, rejected) for id, rejected, json in self.settled]

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from codemode_runtime import wire
 from codemode_runtime.frames import FrameRefused
 from codemode_runtime.shapes import Limits
-from codemode_snapshots import NotHeld, SnapshotError, StoreFull
+from codemode_snapshots import SnapshotError
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codemode.config import CodeModeConfig
-from codemode.contract.error_codes import ErrorCode
 from codemode.contract.explained import Explained
 from codemode.contract.results import (
     CodeModeResult,
@@ -32,13 +32,15 @@ from codemode.contract.results import (
 from codemode.contract.telemetry import CallError, LossyValue
 from codemode.runs.dispatch import Dispatch
 from codemode.runs.host_work import HostWork
+from codemode.runs.leg_failures import explain_unstored, explain_worker, too_large, too_many_calls
 from codemode.runs.opening import LegPolicy, Opening
 from codemode.runs.parking import Parked, Unpark
 from codemode.runs.phases import RunState
 from codemode.runs.recorder import Recorder
 from codemode.runs.run import Run
 from codemode.runs.stored_runs import StoredRuns
-from codemode.workers.errors import Aborted, SupervisorError
+from codemode.runs.worlds import UNCHANGED, Worlds
+from codemode.workers.errors import SupervisorError
 from codemode.workers.supervisor import Supervisor
 from codemode.workers.worker import Worker
 
@@ -54,6 +56,7 @@ class Services(Struct, frozen=True):
     stored: StoredRuns
     work: HostWork
     recorder: Recorder
+    worlds: Worlds
 
 
 _SUSPENDS = LegPolicy()
@@ -137,7 +140,7 @@ class Leg:
 
     async def _drive(self, worker: Worker, outcome: wire.Outcome) -> CodeModeResult | Parked:
         if not isinstance(outcome, wire.Idle):
-            return await self._end(outcome)
+            return await self._end(worker, outcome)
         with self.run.in_flight.alarm_at(self._deadline):
             return await self._drain(worker, outcome)
 
@@ -171,7 +174,7 @@ class Leg:
                 return await self._suspend(worker, reason)
             outcome = await worker.deliver(run.in_flight.take_settled())
             self._computed += loop.time() - began
-        return await self._end(outcome)
+        return await self._end(worker, outcome)
 
     def _may_call(self, messages: wire.GuestMessages) -> bool:
         """Counts the calls of a batch; False if the run makes more of them than it may."""
@@ -248,7 +251,7 @@ class Leg:
 
     # ---- the program ended ---------------------------------------------------------------------------------
 
-    async def _end(self, outcome: wire.Outcome) -> CodeModeResult:
+    async def _end(self, worker: Worker, outcome: wire.Outcome) -> CodeModeResult:
         """Takes the output that came with the end; drops calls that were not started yet."""
         if not isinstance(outcome, wire.Refused | wire.RestoreRefused):
             self._note(outcome)
@@ -256,7 +259,7 @@ class Leg:
                 if isinstance(message, wire.GuestOutput | wire.Ignored):
                     self._recorder.output_added(self.run, message)
         if isinstance(outcome, wire.Done):
-            return await self._complete(outcome.result)
+            return await self._complete(outcome.result, await self._keep_world(worker))
         call = str(outcome.failure.call) if isinstance(outcome, wire.Threw) else ""
         error = self.run.active.meter.error_of(call)
         return await self.fail(self._explain(outcome, error), call if error else None)
@@ -270,6 +273,8 @@ class Leg:
         match outcome:
             case wire.Refused():
                 return explain_refusal(outcome, self._program, self.run.environment.available)
+            case wire.RestoreRefused(code, message) if self.run.active.world and not self._restored_bytes:
+                return Explained(code, f"The session's variables cannot be restored: {message}. Reset them.")
             case wire.RestoreRefused(code, message):
                 return Explained(code, f"The suspended program cannot be restored: {message}.")
             case wire.Threw(failure=failure):
@@ -282,10 +287,20 @@ class Leg:
             case wire.Idle() | wire.Done():
                 raise AssertionError("this guest has not failed")
 
-    async def _complete(self, found: wire.Value) -> CodeModeResult:
+    async def _keep_world(self, worker: Worker) -> tuple[str, ...]:
+        """Leaves what the program declared to the session's next one; notes on what is not kept."""
+        run = self.run
+        if run.active.world is None:
+            return ()
+        try:
+            return await self.services.worlds.keep(run.id, run.scope, run.active.world, worker)
+        except SupervisorError as error:
+            return (f"What this program declared is not kept: {error}.",)
+
+    async def _complete(self, found: wire.Value, notes: tuple[str, ...]) -> CodeModeResult:
         await self._finish(RunState.COMPLETED)
         lossy = [LossyValue(item.path, item.kind) for item in found.lossy]
-        hints = self._hints(found) if found.lossy or found.last_line is not None else ()
+        hints = (*notes, *(self._hints(found) if found.lossy or found.last_line is not None else ()))
         telemetry = self._recorder.leg_completed(self.run, len(found.value), lossy, hints)
         return Completed(found.value, self.run.active.take_output(), telemetry)
 
@@ -295,7 +310,8 @@ class Leg:
             text = self._policy.tell_timeout(self.run, self._budget_ms)
         await self._finish(RunState.ABORTED if code == "aborted" else RunState.FAILED)
         telemetry = self._recorder.leg_failed(self.run, code, failed_call)
-        return failed(code, text, self.run.active.take_output(), telemetry)
+        result = failed(code, text, self.run.active.take_output(), telemetry)
+        return result if self.run.active.world is None else replace(result, notes=(UNCHANGED,))
 
     async def _finish(self, how: RunState) -> None:
         run = self.run  # who leads the leg tells the store of the end, with the result
@@ -321,7 +337,7 @@ class Leg:
             captured, delta = await guest.capture(config.max_snapshot_bytes)
         recorder.captured(run, captured.bytes, captured.capture_us)
         if not delta:
-            return await self.fail(self._too_large(captured.bytes))
+            return await self.fail(too_large(captured.bytes, config.max_snapshot_bytes))
         output = run.active.take_output()
         recorder.freezing(run, reason, output, captured.bytes, captured.capture_us)
         state, calls, began = run.freeze(), run.in_flight.stored_calls(), time.perf_counter_ns()
@@ -336,7 +352,9 @@ class Leg:
             run.unfreeze()
             recorder.not_stored(run)
             run.active.put_back_output(output)
-            return await self.fail(self._not_stored(error))
+            return await self.fail(explain_unstored(error, config.max_snapshot_bytes))
+        if run.active.world is not None:
+            await services.worlds.hold(run.id, run.scope, run.active.world)
         telemetry = recorder.stored(run, size, (time.perf_counter_ns() - began) // 1000)
         pending = run.in_flight.describe() or told
         if run.in_flight.has_approval:
@@ -345,22 +363,6 @@ class Leg:
         run.stored(size, expires_ms)
         await services.work.records.settled(run)
         return Waiting(run.id, reason, pending, output, telemetry)
-
-    def _not_stored(self, error: SnapshotError) -> Explained:
-        match error:
-            case StoreFull(limit="snapshot_bytes"):
-                return self._too_large(error.wanted)
-            case StoreFull():
-                return Explained("snapshot_limit_exceeded", f"There is no room to suspend the run: {error}")
-            case NotHeld():
-                return Explained("aborted", "The run was cancelled by another engine.")
-            case _:
-                return Explained("internal_error", f"The run could not be stored: {error}")
-
-    def _too_large(self, size: int) -> Explained:
-        most = self.services.config.max_snapshot_bytes
-        text = f"Suspended here, the program would need {size} bytes; a snapshot may have {most}."
-        return Explained("snapshot_limit_exceeded", text + " Hold less data across slow calls.")
 
     @property
     def _program(self) -> Program:
@@ -373,26 +375,17 @@ class Leg:
         from codemode.failures import hint_for_nothing, hint_for_unawaited
 
         hints = [hint_for_unawaited(bytes(found.value), found.lossy)]
-        if found.last_line is not None and not self.run.active.output:
+        if found.last_line is not None and not self.run.active.output and not self._only_declares:
             hints.append(hint_for_nothing(self.run.active.program, found.last_line, found.last_column))
         return tuple(hint for hint in hints if hint)
+
+    @property
+    def _only_declares(self) -> bool:
+        """Whether the program may have been there for what it declares in its session's world."""
+        from codemode.failures.expressions import declared_names
+
+        return self.run.active.world is not None and bool(declared_names(self.run.active.program))
 
     def _note(self, outcome: wire.Outcome) -> None:
         if not isinstance(outcome, wire.Refused | wire.RestoreRefused):
             self._recorder.computed(self.run, outcome.spent, self._restored_bytes)
-
-
-def too_many_calls(limit: int) -> Explained:
-    return Explained(
-        "too_many_pending_tool_calls",
-        f"The program made more than {limit:,} tool calls in all (maxToolCalls). None of the last batch was "
-        "started. Ask for more at once, or split the work over several programs.",
-    )
-
-
-def explain_worker(error: SupervisorError) -> Explained:
-    """For a leg that got no worker, or lost it in the middle."""
-    if isinstance(error, Aborted):
-        return Explained("aborted", f"The run was cancelled: {error}.")
-    code: ErrorCode = "runtime_unavailable" if error.code == "runtime_unavailable" else "internal_error"
-    return Explained(code, f"{error}.")

@@ -83,5 +83,11 @@ class Start:
         leg.set_budget(self._budget_ms)  # queueing and cold start do not count
         active = run.active
         return await worker.start(
-            active.program, active.language, leg.limits, self._budget_ms, run.environment, leg.late_ms
+            active.program,
+            active.language,
+            leg.limits,
+            self._budget_ms,
+            run.environment,
+            leg.late_ms,
+            None if active.world is None else active.world.delta,
         )

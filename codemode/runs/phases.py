@@ -12,6 +12,7 @@ import contextvars
 import enum
 import re
 import secrets
+from typing import Literal
 
 from msgspec import Struct
 
@@ -19,6 +20,7 @@ from codemode.catalog import Catalog
 from codemode.config import Language
 from codemode.contract.results import Output
 from codemode.runs.meter import RunMeter
+from codemode.runs.worlds import World
 from codemode.tools import CallContext, Tool
 
 
@@ -78,7 +80,7 @@ _WORD = re.compile(r"[\w$]+")
 class Active:
     """What a leg works with; when the run is suspended, all of it is in the snapshot."""
 
-    __slots__ = ("language", "meter", "named_tools", "output", "program", "returned")
+    __slots__ = ("language", "meter", "named_tools", "output", "program", "returned", "world")
 
     def __init__(self, program: str, language: Language, meter: RunMeter) -> None:
         self.program = program
@@ -86,6 +88,7 @@ class Active:
         self.meter = meter
         self.returned = False
         self.output: list[Output] = []  # new since the last result
+        self.world: World | None = None  # of its session, where programs share one
         self.named_tools: tuple[str, ...] | None = (
             None  # by the program's text; found when it is first frozen
         )
@@ -98,8 +101,19 @@ class Active:
             self.named_tools = tuple(dict.fromkeys(tool_id for tool_id in found if tool_id))
         return self.named_tools
 
-    def remember_tools(self, named: tuple[str, ...] | None) -> None:
-        self.named_tools = named
+    def enter_world(self, world: World) -> None:
+        self.world = world
+
+    @property
+    def world_mode(self) -> Literal["", "own", "copy"]:
+        return "" if self.world is None else self.world.mode
+
+    def remember(
+        self, returned: bool, named: tuple[str, ...] | None, world: Literal["", "own", "copy"]
+    ) -> None:
+        """Out of its snapshot."""
+        self.returned, self.named_tools = returned, named
+        self.world = World(world) if world else None
 
     def take_output(self) -> tuple[Output, ...]:
         taken, self.output = tuple(self.output), []

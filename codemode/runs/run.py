@@ -204,7 +204,7 @@ class Run:
             self.trace.freeze(), origin.provider, origin.model,
             (context.session_key, context.sender, context.channel, context.sandbox), origin.allow,
             active.name_tools(self.environment.catalog), tuple(flight.asked),
-            self.contents.freeze(), self.contents.shown, self.story,
+            self.contents.freeze(), self.contents.shown, self.story, active.world_mode,
         )  # fmt: skip
         self._enter(Suspended())
         return encode_memory(memory)
@@ -264,8 +264,7 @@ class Run:
 
     def _open(self, memory: Memory, meter: RunMeter) -> None:
         active = self._active = Active(memory.program, memory.language, meter)
-        active.note_idle(memory.returned)
-        active.remember_tools(memory.named_tools)
+        active.remember(memory.returned, memory.named_tools, memory.world)
         self._catch_up(meter)
         self.trace.thaw(memory.trace)
         self.story = memory.story or self.story

@@ -13,7 +13,7 @@ import codemode_snapshots
 import msgspec
 
 from codemode.contract.inputs import InputRefused, read_caller, read_wait
-from codemode.contract.report import RunInfo
+from codemode.contract.report import RunInfo, WorldInfo
 from codemode.contract.scope import UNSAID, Scope, is_said, scope_of
 from codemode.executor import Decision
 from codemode.runs.approvals import Approvals
@@ -23,6 +23,7 @@ from codemode.runs.known_runs import KnownRuns
 from codemode.runs.recorder import Recorder
 from codemode.runs.run_details import RunDetails, RunLookout
 from codemode.runs.stored_runs import StoredRuns
+from codemode.runs.worlds import Worlds
 from codemode.trajectory import SessionTrajectory, Trajectory
 
 _AGENT, _SESSION, _AGENT_RUN = UNSAID.agent, UNSAID.session, UNSAID.agent_run
@@ -34,6 +35,7 @@ class RunControl:
     _stored: StoredRuns
     _recorder: Recorder
     _lookout: RunLookout
+    _worlds: Worlds
     _is_open: bool
 
     async def approve(
@@ -103,6 +105,24 @@ class RunControl:
         """
         owner = _owner("abort_session", scope, agent, session)
         return 0 if owner is None else await self._runs.abort_session(owner.session, owner.agent)
+
+    async def world(
+        self, session: str = _SESSION, *, agent: str = _AGENT, scope: Scope | None = None
+    ) -> WorldInfo | None:
+        """What the programs of the agent have left in the session, with `sessionState: "keep"`: names and
+        types, size and age. None if there is nothing. Raises StoreUnavailable."""
+        owner = _asked("-", scope, agent, session, _AGENT_RUN)
+        return None if owner is None else await self._worlds.look(owner[1])
+
+    async def reset(
+        self, session: str = _SESSION, *, agent: str = _AGENT, scope: Scope | None = None
+    ) -> bool:
+        """Forgets that; the next program of the session begins with nothing. False if there was nothing.
+
+        What a program that runs now, or a suspended one, has declared is not kept. Raises StoreUnavailable.
+        """
+        owner = _asked("-", scope, agent, session, _AGENT_RUN)
+        return owner is not None and await self._worlds.reset(owner[1])
 
     async def expire(self) -> int:
         """Purges what is past its time; the engine does this by itself. How many runs ended."""

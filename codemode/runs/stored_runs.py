@@ -45,7 +45,7 @@ from codemode_snapshots import (
 from codemode import clock
 from codemode.config.store_argument import StoreArgument, read_store
 from codemode.contract.results import CodeModeResult
-from codemode.contract.scope import UNSAID
+from codemode.contract.scope import UNSAID, WORLD
 from codemode.gate.shares import SessionShares
 from codemode.runs.caller_task import to_end
 from codemode.runs.claimed_run import ClaimedRun
@@ -136,7 +136,7 @@ class StoredRuns:
         try:
             await self._in_thread(self._open_place, self._place, partial(in_loop, fenced))
             self._feed = await self._call(lambda store: store.feed(self.node, partial(in_loop, changed)))
-            return await self._call(lambda store: store.expire())
+            return await self.expire()
         except BaseException:
             await self.close()
             raise
@@ -244,7 +244,17 @@ class StoredRuns:
         return await off_loop(len(state), "unpack", partial(read_memory, state))
 
     async def runs(self, session: str | None = None) -> list[Listed]:
-        return await self._call(lambda store: store.list_runs(session=session)) if self._store else []
+        if self._store is None:
+            return []
+        listed = await self._call(lambda store: store.list_runs(session=session))
+        return [one for one in listed if one.label.scope.agent_run != WORLD]
+
+    async def worlds(self, scope: RunScope) -> list[str]:
+        """Ids of what is stored under the scope of a session's world."""
+        if self._store is None:
+            return []
+        listed = await self._call(lambda store: store.list_runs(agent=scope.agent, session=scope.session))
+        return [one.label.run_id for one in listed if one.label.scope.agent_run == WORLD]
 
     async def numbers(self, run_ids: Collection[str]) -> dict[str, int] | None:
         """The claim numbers of those runs that are still there; None if only this engine can end one."""
@@ -354,7 +364,7 @@ class StoredRuns:
         gone = await self._call(lambda store: store.expire())
         for ending in gone:
             self._shares.drop(ending.run_id)
-        return gone
+        return [ending for ending in gone if ending.scope.agent_run != WORLD]
 
     # ---- inside --------------------------------------------------------------------------------------------
 

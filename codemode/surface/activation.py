@@ -115,6 +115,7 @@ def surface_of(
         index_budget=index_budget,
         servers=servers,
         observed=observed,
+        keeps=config.session_state == "keep",
     )
     control = exec_tool(description, config.languages, *([exec_run] if exec_run else []))
     waiting = wait_tool(*([wait_run] if wait_run else []))

@@ -24,6 +24,10 @@ outside goes through tools. There is no Intl: locales are en-US, the time zone i
 - To poll, loop inside one program, with `await new Promise((done) => setTimeout(done, 1000))`.
 - If the status is "waiting", call wait with its runId. Read the `notes` of a result."""
 
+_KEPT = """\
+- What a program declares at its top level (const, let, var, function, class) is there in your next \
+programs, and may be declared anew; a program that fails leaves it as it was."""
+
 _TYPES = " Types are stripped, not checked."
 _GLOBALS = (
     "text(v) and json(v) to add output, image(h) and file(h) to show a handle { type, mimeType, bytes, id } "
@@ -68,8 +72,10 @@ def describe_exec(
     servers: Iterable[str] = (),
     index_budget: int = DEFAULT_BUDGET,
     observed: Returns | None = None,
+    keeps: bool = False,
 ) -> str:
-    """`servers` are the names of all configured MCP servers, also of those without tools."""
+    """`servers` are the names of all configured MCP servers, also of those without tools. `keeps`: the
+    programs of a session share their declarations."""
     spelled = " or ".join(_SPELLED.get(language, language) for language in languages)
     sources = catalog.by_source()
     has_tools, has_mcp = bool(sources.keys() - {"mcp"}), "mcp" in sources
@@ -85,6 +91,8 @@ def describe_exec(
             rule=rule.format(pending=max_pending_calls, queued=max_queued_calls),
         )
     ]
+    if keeps:
+        parts.append(_KEPT)
     if has_tools:
         parts.append(_FINDING.replace("{also}", ", of MCP tools too" if has_mcp else ""))
     elif has_mcp:

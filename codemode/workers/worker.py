@@ -80,12 +80,12 @@ class Worker:
         self._busy_wait = BusyWait(processors)
         self._reply: asyncio.Future[tuple[wire.FromWorker, Data]] | None = None
         self._descriptor: RunDescriptor | None = None
+        self._world: Data = b""  # in which the leg's program starts
         self._alarm: Alarm | None = None  # for the leg's deadline, or for one deliver after it
         self._deadline = self._late = 0.0  # of the leg, and by how much a late delivery may move it
         self._is_computing = False
         self._max_tail = 0
-        self._output_left = 0
-        self._items_left = 0
+        self._output_left = self._items_left = 0
         self._is_starting = True
         self._is_suspect = False
         self._fault: SupervisorError | None = None
@@ -118,18 +118,21 @@ class Worker:
         budget_ms: int,
         descriptor: RunDescriptor,
         late_ms: int = 0,
+        world: Data | None = None,
     ) -> wire.Outcome:
         """Runs the program to its first outcome. The budget is for the leg, from when the worker gets it;
-        after a delivery near its end the guest may compute for `late_ms`."""
+        after a delivery near its end the guest may compute for `late_ms`. `world`: what programs before it
+        have left, empty for the first; with None what it declares is its own."""
         self._begin(descriptor, limits)
-        start = orders.StartLeg(program, language, limits, budget_ms, descriptor.offer, late_ms)
+        keeps, self._world = world is not None, world or b""
+        start = orders.StartLeg(program, language, limits, budget_ms, descriptor.offer, late_ms, keeps=keeps)
         if self._checks is None:
             return await self.run_text(start)
         return await self._checks.run(start, self)
 
     async def try_text(self, start: orders.StartLeg) -> wire.Outcome | wire.Doubtful:
         """Runs a text that nobody has checked, if it can only be JavaScript."""
-        self._open(frame_parts(orders.encode(start)), start.budget_ms, start.late_ms)
+        self._open(frame_parts(orders.encode(start), self._world), start.budget_ms, start.late_ms)
         answer, tail = await self._computed()
         if isinstance(answer, wire.Doubtful):
             return answer
@@ -137,7 +140,7 @@ class Worker:
 
     async def run_text(self, start: orders.StartLeg) -> wire.Outcome:
         """Runs a text that was checked, or that its worker checks."""
-        self._open(frame_parts(orders.encode(start)), start.budget_ms, start.late_ms)
+        self._open(frame_parts(orders.encode(start), self._world), start.budget_ms, start.late_ms)
         return await self.outcome()
 
     async def check(
@@ -169,10 +172,8 @@ class Worker:
         descriptor: RunDescriptor,
         late_ms: int = 0,
     ) -> None:
-        """Has the worker restore a captured guest and deliver settlements; `outcome` waits for the result.
-
-        The two are apart so that the caller can prepare itself while the worker works.
-        """
+        """Has the worker restore a captured guest and deliver settlements; `outcome` waits for the result, so
+        that the caller can prepare itself while the worker works."""
         self._begin(descriptor, limits)
         packed = pack_settlements(settlements)
         resume = orders.ResumeLeg(limits, budget_ms, descriptor.offer, len(packed), late_ms)
@@ -188,12 +189,13 @@ class Worker:
         self._send(frame_parts(_DELIVER, pack_settlements(settlements)))
         return await self.outcome()
 
-    async def capture(self, max_bytes: int) -> tuple[wire.Captured, Data]:
-        """The delta of an idle guest, which can go on afterwards; empty if it would exceed `max_bytes`."""
+    async def capture(self, max_bytes: int, *, at_rest: bool = False) -> tuple[wire.Captured, Data]:
+        """The delta of an idle guest, which can go on afterwards; empty if it would exceed `max_bytes`. With
+        `at_rest` that of a guest whose program is done, for another to `start` in."""
         self._channel.reader.max_tail = max_bytes
         patience = Alarm(_PATIENCE_SECONDS, lambda: self._break(WorkerLost(None)))
         try:
-            self._send(frame_parts(orders.encode(orders.Capture(max_bytes))))
+            self._send(frame_parts(orders.encode(orders.Capture(max_bytes, at_rest))))
             message, delta = await self._answer()
         finally:
             patience.cancel()
@@ -207,7 +209,7 @@ class Worker:
         if not self.is_leased:
             return
         self.is_leased = False
-        self._descriptor = None
+        self._descriptor, self._world = None, b""
         self._stop_alarm()
         if self._reply is not None:
             self._busy_wait.end()
@@ -253,10 +255,8 @@ class Worker:
         if limits.memory_bytes > self._memory_bytes:
             raise ValueError(f"a heap of {limits.memory_bytes} bytes: workers have {self._memory_bytes}")
         self._descriptor = descriptor
-        self._channel.reader.max_tail = largest_batch(limits)
-        self._max_tail = self._channel.reader.max_tail
-        self._output_left = limits.output_bytes
-        self._items_left = MAX_OUTPUT_ITEMS
+        self._max_tail = self._channel.reader.max_tail = largest_batch(limits)
+        self._output_left, self._items_left = limits.output_bytes, MAX_OUTPUT_ITEMS
 
     def _open(self, request: list[Data], budget_ms: int, late_ms: int) -> None:
         """Sends the first request of a leg, then sets the alarm, while the worker already works."""

@@ -14,6 +14,7 @@ from polls import POLLS
 from source import write_whole
 from speed import SPEED
 from weak import WEAK
+from worlds import WORLDS
 
 # An error is placed by the last location that was emitted before the instruction that threw it. The engine
 # emits the location of a call before its arguments, and takes it from the first of them: `f(g(x))` with an
@@ -218,7 +219,7 @@ COLUMNS = (
     ),
 )
 
-CHANGES = (*CALL_SITES, *MATH, *STRINGIFY, *POLLS, *MISUSE, *SPEED, *WEAK, *BOUND, *MARKS, *COLUMNS)
+CHANGES = (*CALL_SITES, *MATH, *STRINGIFY, *POLLS, *MISUSE, *SPEED, *WEAK, *BOUND, *MARKS, *COLUMNS, *WORLDS)
 
 
 def write_changed(engine: Path, folder: Path) -> list[str]:

@@ -52,10 +52,11 @@ class Guest:
         self._block = self._instance.view(image.block, _BLOCK.size + _SETTINGS.size)
         self._set_limits(limits)
 
-    def start(self, program: str) -> GuestOutcome:
-        """Compiles and runs the text as the body of a strict async function."""
+    def start(self, program: str, *, keeps: bool = False) -> GuestOutcome:
+        """Compiles and runs the text as the body of a strict async function; with `keeps` in a world, also
+        in one that was restored at rest."""
         code = program.encode(errors="replace")
-        flags = self._descriptor.has_namespaces | self._descriptor.bare << 1
+        flags = self._descriptor.has_namespaces | self._descriptor.bare << 1 | keeps << 2
         return self._enter(code, b"cm_start", flags, _seed())
 
     def deliver(self, settlements: Sequence[Settlement]) -> GuestOutcome:
@@ -65,6 +66,13 @@ class Guest:
     def deliver_packed(self, settlements: Data) -> GuestOutcome:
         """The same, with what `pack_settlements` made."""
         return self._enter(settlements, b"cm_deliver")
+
+    def rest(self) -> bytes:
+        """After Done: leaves the world, for `capture` or another `start`. Returns pairs of names and types,
+        as JSON."""
+        self._instance.call(b"cm_rest")
+        at, _, size = self._read_block()[10:13]
+        return b"[" + self._instance.read(at, size) + b"]"
 
     def capture(self) -> bytes:
         """The delta of an idle guest, which can go on afterwards. Raises OutOfBounds if its plan is a lie."""

@@ -16,11 +16,12 @@ from codemode_runtime.language import Language, well_formed
 from codemode_runtime.shapes import Limits
 
 _ATTEND, _START, _RESUME, _DELIVER, _CAPTURE, _RESET, _ANSWER, _CHECK, _CHECK_TYPESCRIPT = range(1, 10)
-_HAS_NAMESPACES, _BARE, _COMPLETE, _TYPESCRIPT, _CHECKED = 1, 2, 4, 8, 16
+_HAS_NAMESPACES, _BARE, _COMPLETE, _TYPESCRIPT, _CHECKED, _KEEPS = 1, 2, 4, 8, 16, 32
 # kind, flags; budget, lateness; four limits; bytes of settlements; number and bytes of answers
 _LEG = struct.Struct("<BB2xIIIIIIIII")
 _LEG_HEAD = struct.Struct("<III")  # of an answer: kind, bytes of its key, of its JSON
 _NUMBER = struct.Struct("<B3xI")
+_CAPTURE_HEAD = struct.Struct("<BB2xI")  # of a capture: kind, whether the guest is at rest, how much
 _FLAG = struct.Struct("<BB")
 _MAX_WORD = 0xFFFFFFFF
 
@@ -50,7 +51,8 @@ class Attend(Struct, frozen=True):
 
 
 class StartLeg(Struct, frozen=True):
-    """`checked`: the text is what a check made of a program (compile), and runs as it is."""
+    """`checked`: the text is what a check made of a program (compile), and runs as it is. `keeps`: what it
+    declares stays in its world; the frame's tail is that world, or empty for a new one."""
 
     program: str
     language: Language
@@ -59,6 +61,7 @@ class StartLeg(Struct, frozen=True):
     offer: Offer
     late_ms: int = 0  # after a late delivery the guest may compute so long, and the leg last longer by it
     checked: bool = False
+    keeps: bool = False
 
 
 class ResumeLeg(Struct, frozen=True):
@@ -76,7 +79,10 @@ class Deliver(Struct, frozen=True):
 
 
 class Capture(Struct, frozen=True):
+    """`at_rest`: of a program that is done, only its world."""
+
     max_bytes: int
+    at_rest: bool = False
 
 
 class Reset(Struct, frozen=True):
@@ -106,14 +112,15 @@ def encode(order: Order) -> bytes:
     match order:
         case StartLeg():
             flags = _TYPESCRIPT * (order.language == "typescript") | _CHECKED * order.checked
+            flags |= _KEEPS * order.keeps
             return _leg(_START, flags, order, 0, _text(order.program))
         case ResumeLeg():
             return _leg(_RESUME, 0, order, order.settlements_bytes, b"")
         case CheckText(program, language, budget_ms):
             kind = _CHECK_TYPESCRIPT if language == "typescript" else _CHECK
             return _NUMBER.pack(kind, budget_ms) + _text(program)
-        case Capture(max_bytes):
-            return _NUMBER.pack(_CAPTURE, min(max_bytes, _MAX_WORD))
+        case Capture(max_bytes, at_rest):
+            return _CAPTURE_HEAD.pack(_CAPTURE, at_rest, min(max_bytes, _MAX_WORD))
         case LookupAnswer(found):
             return _FLAG.pack(_ANSWER, found)
         case _:
@@ -130,7 +137,7 @@ def decode(head: bytes) -> Order:
         case 4:
             return Deliver()
         case 5:
-            return Capture(_NUMBER.unpack(head)[1])
+            return Capture(_CAPTURE_HEAD.unpack(head)[2], bool(head[1]))
         case 6:
             return Reset()
         case 7:
@@ -180,5 +187,5 @@ def _read_leg(head: bytes) -> StartLeg | ResumeLeg:
     if kind == _RESUME:
         return ResumeLeg(Limits(*limits), budget, offer, settlements, late)
     language: Language = "typescript" if flags & _TYPESCRIPT else "javascript"
-    program, checked = head[at:].decode(), bool(flags & _CHECKED)
-    return StartLeg(program, language, Limits(*limits), budget, offer, late, checked)
+    program, checked, keeps = head[at:].decode(), bool(flags & _CHECKED), bool(flags & _KEEPS)
+    return StartLeg(program, language, Limits(*limits), budget, offer, late, checked, keeps)

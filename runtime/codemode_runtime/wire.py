@@ -20,6 +20,7 @@ from codemode_runtime.shapes import MAX_IGNORED, MAX_OUTLINE, MAX_REASON, Layer,
 WorkId = Annotated[int, Meta(ge=1, le=0xFFFFFFFF)]
 Count = Annotated[int, Meta(ge=0, le=0xFFFFFFFF)]
 Micros = Annotated[int, Meta(ge=0)]
+Name = Annotated[str, Meta(max_length=200)]
 T = TypeVar("T")
 M = TypeVar("M")  # messages: a worker writes them raw, the host reads them typed
 R = TypeVar("R")  # a result or a failure, in the same way
@@ -217,10 +218,12 @@ class Ready(Message, frozen=True):
 
 
 class Captured(Message, frozen=True):
-    """The frame's tail is the delta; empty if it exceeds `max_bytes` of the request."""
+    """The frame's tail is the delta; empty if it exceeds `max_bytes` of the request. `names` are those of a
+    world, each with the type of its value."""
 
     bytes: Count
     capture_us: Micros
+    names: Annotated[tuple[tuple[Name, Name], ...], Meta(max_length=1000)] = ()
 
 
 class LookupRequest(Message, frozen=True):

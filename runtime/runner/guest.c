@@ -14,7 +14,7 @@
 #define HOT_GAP (2 * CR_PAGE) /* one call for a few pages more is cheaper than two */
 #define MAX_EXTENTS (1u << 20)
 
-enum { FLAG_NAMESPACES = 1, FLAG_BARE = 2 };
+enum { FLAG_NAMESPACES = 1, FLAG_BARE = 2, FLAG_KEEPS = 4 };
 enum { STATUS_IDLE, STATUS_DONE, STATUS_FAILED, STATUS_INTERRUPTED };
 enum { STOP_ENGINE = 0, STOP_STACK = 5, STOP_LAST = 6 };
 
@@ -126,13 +126,22 @@ static cr_outcome enter(enum cr_export which, cr_span input, uint32_t flags, uin
 
 cr_outcome cr_guest_start(cr_span program)
 {
-    uint32_t flags = (cr_offered.has_namespaces ? FLAG_NAMESPACES : 0) | (cr_offered.bare ? FLAG_BARE : 0);
+    uint32_t flags = (cr_offered.has_namespaces ? FLAG_NAMESPACES : 0) | (cr_offered.bare ? FLAG_BARE : 0) |
+                     (cr_offered.keeps ? FLAG_KEEPS : 0);
     return enter(CR_START, program, flags, seed());
 }
 
 cr_outcome cr_guest_deliver(cr_span settlements) { return enter(CR_DELIVER, settlements, 0, 0); }
 
 void cr_guest_interrupt(void) { block->interrupt = 1; }
+
+cr_span cr_guest_rest(void)
+{
+    if (cr_wasm_call(CR_REST, NULL, 0, NULL) != CR_RETURNED)
+        cr_die("the guest trapped on its way to rest");
+    block_words said = *block;
+    return (cr_span){cr_guest_bytes(said.scratch_ptr, said.patch_len), said.patch_len};
+}
 
 cr_span cr_guest_capture(void)
 {

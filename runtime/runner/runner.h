@@ -104,7 +104,7 @@ void cr_wasm_link(void);
 void cr_wasm_instantiate(uint64_t memory_limit);
 void cr_wasm_drop(void);
 
-enum cr_export { CR_START, CR_DELIVER, CR_CAPTURE, CR_RESTORE, CR_INBOX, CR_EXPORTS };
+enum cr_export { CR_START, CR_DELIVER, CR_CAPTURE, CR_RESTORE, CR_INBOX, CR_REST, CR_EXPORTS };
 enum cr_call { CR_RETURNED, CR_TRAPPED, CR_STACK_EXHAUSTED };
 /* One call of an export; its 32-bit result, if it has one, is in *result. */
 enum cr_call cr_wasm_call(enum cr_export which, const uint64_t *arguments, size_t count, uint32_t *result);
@@ -123,7 +123,7 @@ typedef struct {
 
 /* What a run offers its program. Answers are borrowed bytes of the request that brought them: a count, then each. */
 typedef struct {
-    bool has_namespaces, bare, complete;
+    bool has_namespaces, bare, complete, keeps; /* keeps: the program is one of a world */
     uint32_t answers;
     cr_span packed;
 } cr_offer;
@@ -149,6 +149,8 @@ cr_outcome cr_guest_start(cr_span program);
 cr_outcome cr_guest_deliver(cr_span settlements);
 void cr_guest_interrupt(void);   /* from a signal handler too */
 cr_span cr_guest_messages(void); /* what it has sent so far; from a signal handler too */
+/* Leaves the world of a program that is done; the names in it, borrowed until the guest is captured or runs. */
+cr_span cr_guest_rest(void);
 /* The delta of an idle guest; owned by the guest, until the next capture. */
 cr_span cr_guest_capture(void);
 /* Puts a captured state into a fresh guest. Returns NULL, or why not; then *too_large says whether for its size. */

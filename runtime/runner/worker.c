@@ -9,8 +9,9 @@
 #include "runner.h"
 
 enum { ATTEND = 1, START, RESUME, DELIVER, CAPTURE, RESET, ANSWER };
-enum { HAS_NAMESPACES = 1, BARE = 2, COMPLETE = 4, TYPESCRIPT = 8, CHECKED = 16 };
+enum { HAS_NAMESPACES = 1, BARE = 2, COMPLETE = 4, TYPESCRIPT = 8, CHECKED = 16, KEEPS = 32 };
 enum { LEG_BYTES = 40, ANSWER_BYTES = 12 };
+#define MAX_NAMES (64u << 10)
 #define MAX_KEY (64u << 10) /* no tool, server or path has a longer name: answered without asking */
 
 typedef struct {
@@ -45,8 +46,12 @@ static leg_order read_leg(cr_span head)
     uint32_t answers = cr_u32(at + 32), packed = cr_u32(at + 36);
     if (packed > head.len - LEG_BYTES)
         cr_die("an offer of %u bytes", packed);
-    order.offer = (cr_offer){
-        order.flags & HAS_NAMESPACES, order.flags & BARE, order.flags & COMPLETE, answers, {at + LEG_BYTES, packed}};
+    order.offer = (cr_offer){.has_namespaces = order.flags & HAS_NAMESPACES,
+                             .bare = order.flags & BARE,
+                             .complete = order.flags & COMPLETE,
+                             .keeps = order.flags & KEEPS,
+                             .answers = answers,
+                             .packed = {at + LEG_BYTES, packed}};
     order.program = (cr_span){at + LEG_BYTES + packed, head.len - LEG_BYTES - packed};
     return order;
 }
@@ -140,7 +145,20 @@ static void begin(leg_order *order)
     cr_guest_configure(&order->limits, &order->offer);
 }
 
-static void start(leg_order order)
+static void refuse_restore(const char *why, bool too_large)
+{
+    cr_head_begin();
+    cr_head_text("{\"type\":\"restorerefused\",\"code\":\"");
+    cr_head_text(too_large ? "memory_limit_exceeded" : "snapshot_restore_failed");
+    cr_head_text("\",\"message\":");
+    cr_head_string((cr_span){why, strlen(why)}, SIZE_MAX);
+    cr_head_text("}");
+    cr_tail_begin(0);
+    cr_frame_end();
+}
+
+/* Starts a program, in a fresh guest or in a world: the delta of a guest at rest. */
+static void start(leg_order order, cr_span world)
 {
     uint64_t began = cr_now_us();
     bool checked = order.flags & CHECKED;
@@ -155,10 +173,18 @@ static void start(leg_order order)
     }
     begin(&order);
     uint64_t prepared = cr_now_us();
+    bool too_large;
+    const char *why = world.len ? cr_guest_restore(world, &order.limits, &too_large) : NULL;
+    if (why) {
+        refuse_restore(why, too_large);
+        return;
+    }
+    uint64_t restored = cr_now_us();
     cr_watchdog_enter();
     cr_outcome outcome = cr_guest_start(order.program);
     cr_watchdog_leave();
-    expects_soon = cr_report(&outcome, &(cr_spent){prepared - began, 0, cr_now_us() - prepared});
+    expects_soon =
+        cr_report(&outcome, &(cr_spent){prepared - began, restored - prepared, cr_now_us() - restored});
 }
 
 /* What came late may be computed with for a while, so that a small computation is no timeout. */
@@ -185,25 +211,30 @@ static void resume(leg_order order, cr_span tail)
         deliver((cr_span){tail.data, order.settlements_bytes}, cr_now_us() - began);
         return;
     }
-    cr_head_begin();
-    cr_head_text("{\"type\":\"restorerefused\",\"code\":\"");
-    cr_head_text(too_large ? "memory_limit_exceeded" : "snapshot_restore_failed");
-    cr_head_text("\",\"message\":");
-    cr_head_string((cr_span){why, strlen(why)}, SIZE_MAX);
-    cr_head_text("}");
-    cr_tail_begin(0);
-    cr_frame_end();
+    refuse_restore(why, too_large);
 }
 
-static void capture(uint32_t most)
+static void capture(uint32_t most, bool at_rest)
 {
+    static char names[MAX_NAMES];
     uint64_t began = cr_now_us();
+    cr_span told = {names, 0};
+    if (at_rest) {
+        cr_span found = cr_guest_rest();
+        told.len = found.len <= sizeof names ? found.len : 0;
+        memcpy(names, found.data, told.len);
+    }
     cr_span delta = cr_guest_capture();
     cr_head_begin();
     cr_head_text("{\"type\":\"captured\",\"bytes\":");
     cr_head_uint(delta.len);
     cr_head_text(",\"capture_us\":");
     cr_head_uint(cr_now_us() - began);
+    if (at_rest) {
+        cr_head_text(",\"names\":[");
+        cr_head_put(told.data, told.len);
+        cr_head_text("]");
+    }
     cr_head_text("}");
     if (delta.len > most)
         delta.len = 0;
@@ -223,7 +254,7 @@ static void obey(const cr_frame *frame)
         cr_line_attend();
         return;
     case START:
-        start(read_leg(head));
+        start(read_leg(head), frame->tail);
         return;
     case RESUME:
         resume(read_leg(head), frame->tail);
@@ -234,7 +265,7 @@ static void obey(const cr_frame *frame)
     case CAPTURE:
         if (head.len != 8)
             cr_die("an order of %zu bytes", head.len);
-        capture(cr_u32(head.data + 4));
+        capture(cr_u32(head.data + 4), head.data[1]);
         return;
     case RESET:
         cr_guest_drop();

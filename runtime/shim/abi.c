@@ -10,6 +10,7 @@ static JSRuntime *rt;
 static JSValue internal; /* what the prelude files share; dropped before programs run */
 
 #define JS_STACK_BYTES (2 * 1024 * 1024)
+#define MAX_TOLD_BYTES (48 * 1024) /* names and types of a world */
 
 _Noreturn void cm_stop(enum cm_stop why)
 {
@@ -111,7 +112,7 @@ static int32_t leave(enum cm_status status)
 }
 
 /* Starts the program of this borrowed, zero-terminated text. flags 1: the descriptor has namespaces; flags 2: the
-   program sees them, the language and console, and nothing else. */
+   program sees them, the language and console, and nothing else; flags 4: what it declares is its world's. */
 CM_EXPORT(cm_start) int32_t cm_start(const char *text, uint32_t len, uint32_t flags, uint64_t seed)
 {
     JS_UpdateStackTop(rt);
@@ -121,7 +122,23 @@ CM_EXPORT(cm_start) int32_t cm_start(const char *text, uint32_t len, uint32_t fl
         cm_bare_start(cm_ctx);
     if ((flags & 1) && cm_views_start(cm_ctx))
         cm_stop(CM_STOP_ABORT);
-    return leave(cm_program_start(cm_ctx, text, len));
+    if (flags & 4)
+        cm_engine_wake(cm_ctx);
+    return leave(cm_program_start(cm_ctx, text, len, flags & 4));
+}
+
+/* After a program that is done and whose result was read: leaves its world, ready to be captured, and in the scratch
+   memory what there is in it: pairs of name and type, the elements of a JSON array, patch_len bytes. */
+CM_EXPORT(cm_rest) void cm_rest(void)
+{
+    cm_outbox_clear();
+    cm_program_forget(cm_ctx);
+    cm_bridge_reopen(cm_ctx);
+    cm_views_forget(cm_ctx);
+    cm_web_clock_zero();
+    cm_engine_rest(cm_ctx);
+    cm_shared.heap_used = cm_alloc_used();
+    cm_shared.patch_len = (uint32_t)cm_engine_tell_world(cm_ctx, (char *)cm_shared.scratch_ptr, MAX_TOLD_BYTES);
 }
 
 /* Forgets the messages sent so far, which the host has read, delivers these borrowed settlements in

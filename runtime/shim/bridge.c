@@ -65,6 +65,16 @@ static void release_slot(JSContext *ctx, pending *p)
 
 void cm_bridge_close(void) { closed = true; }
 
+void cm_bridge_reopen(JSContext *ctx)
+{
+    for (uint32_t i = 0; i < table_len; i++)
+        if (table[i].id)
+            release_slot(ctx, &table[i]);
+    free(table);
+    table = NULL, table_len = 0, next_id = 1, closed = false;
+    cm_shared.pending_calls = cm_shared.pending_timers = cm_shared.pending_yields = 0;
+}
+
 static JSValue throw_closed(JSContext *ctx) { return JS_ThrowTypeError(ctx, "the program has already returned"); }
 
 /* The one way in which a call fails: a program handles all failures alike. What no program may catch

@@ -303,9 +303,26 @@ enum cm_status cm_program_run(JSContext *ctx)
     return status == CM_IDLE ? decide(ctx) : status;
 }
 
-enum cm_status cm_program_start(JSContext *ctx, const char *text, size_t len)
+void cm_program_forget(JSContext *ctx)
 {
-    JSValue function = cm_engine_compile(ctx, text, len, "program");
+    JS_FreeValue(ctx, main_promise);
+    main_promise = JS_UNDEFINED;
+    while (unhandled_len) {
+        struct unhandled *last = &unhandled[--unhandled_len];
+        JS_FreeValue(ctx, last->promise);
+        JS_FreeValue(ctx, last->reason);
+    }
+    free(unhandled);
+    unhandled = NULL, unhandled_cap = 0;
+    cm_buf_free(&result);
+    result = (cm_buf){0};
+    publish_result();
+    cm_shared.returned = 0;
+}
+
+enum cm_status cm_program_start(JSContext *ctx, const char *text, size_t len, bool keeps)
+{
+    JSValue function = cm_engine_compile(ctx, text, len, "program", keeps);
     if (JS_IsException(function))
         return fail_with_exception(ctx, "syntax");
     main_promise = JS_Call(ctx, function, JS_UNDEFINED, 0, NULL);

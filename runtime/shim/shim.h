@@ -108,6 +108,7 @@ void cm_seal(void);
 char *cm_inbox(uint32_t len);
 int32_t cm_start(const char *text, uint32_t len, uint32_t flags, uint64_t seed);
 int32_t cm_deliver(const char *settlements, uint32_t len);
+void cm_rest(void);
 void cm_capture(void);
 int32_t cm_restore(uint32_t patch_len, uint64_t seed);
 
@@ -132,7 +133,13 @@ bool cm_capture_apply(uint32_t len);
 /* ---- engine.c: what needs QuickJS's internals ----------------------------------------------- */
 
 JSRuntime *cm_engine_runtime(void); /* owned */
-JSValue cm_engine_compile(JSContext *ctx, const char *text, size_t len, const char *filename);
+/* `keeps`: what the program declares at its top level is the world's, and defined when this returns */
+JSValue cm_engine_compile(JSContext *ctx, const char *text, size_t len, const char *filename, bool keeps);
+/* between two programs of a world: leave what is declared, and before the next one put the API before it */
+void cm_engine_rest(JSContext *ctx);
+void cm_engine_wake(JSContext *ctx);
+void cm_engine_put_global(JSContext *ctx, JSAtom name, JSValue v);
+size_t cm_engine_tell_world(JSContext *ctx, char *to, size_t room);
 /* give where the last statement of the program starts, line 0 if it has none */
 void cm_engine_last_statement(int *line, int *column);
 void cm_engine_make_immortal(JSRuntime *rt);
@@ -253,6 +260,7 @@ JSValue cm_bridge_timer(JSContext *ctx, JSValueConst callback, double ms, int ar
 void cm_bridge_clear_timer(JSContext *ctx, uint32_t id);
 int cm_bridge_settle(JSContext *ctx, uint32_t id, enum cm_settle how, const char *json, size_t len);
 void cm_bridge_close(void); /* no call may be made any more */
+void cm_bridge_reopen(JSContext *ctx); /* forgets all work: another program begins to count at 1 */
 /* returns an owned value from the run descriptor, JS_UNDEFINED where there is none */
 JSValue cm_bridge_lookup(JSContext *ctx, enum cm_lookup kind, const char *key, size_t len);
 /* returns a value as it is, and in place of an exception an owned promise rejected with it */
@@ -268,7 +276,8 @@ uint32_t cm_tool_error_call(JSContext *ctx, JSValueConst v);
 /* ---- program.c: the life of one program ------------------------------------------------------- */
 
 int cm_program_init(JSContext *ctx);
-enum cm_status cm_program_start(JSContext *ctx, const char *text, size_t len);
+enum cm_status cm_program_start(JSContext *ctx, const char *text, size_t len, bool keeps);
+void cm_program_forget(JSContext *ctx); /* it has ended, and its result was read */
 enum cm_status cm_program_run(JSContext *ctx);
 int cm_is_interrupted(void);              /* for loops of the engine that look themselves, see build/polls.py */
 void cm_program_uncaught(JSContext *ctx); /* takes the pending exception as the run's failure */
@@ -283,7 +292,9 @@ int cm_files_init(JSContext *ctx);
 JSValue cm_file_content(JSContext *ctx, JSValueConst v); /* owned text of a file of API, else JS_UNDEFINED */
 int cm_views_init(JSContext *ctx);
 int cm_views_start(JSContext *ctx);
+void cm_views_forget(JSContext *ctx); /* takes away what this run's descriptor gave */
 int cm_web_init(JSContext *ctx);
+void cm_web_clock_zero(void); /* for a program that is not the guest's first */
 void cm_web_clock_start(void);
 void cm_web_clock_pause(void);
 /* give the bytes of a typed array, as many as it has now and none if it is detached; the second to write

@@ -321,17 +321,40 @@ int cm_views_start(JSContext *ctx)
     JSValue trees = cm_bridge_lookup(ctx, CM_LOOKUP_NAMESPACES, "", 0);
     if (JS_IsException(trees) || JS_IsUndefined(trees))
         return JS_IsException(trees) ? -1 : 0;
-    JSValue global = JS_GetGlobalObject(ctx);
     JS_FreeValue(ctx, namespaces);
     namespaces = build_children(ctx, trees, JS_NewObjectProto(ctx, JS_NULL));
     JSPropertyEnum *names;
     uint32_t count;
     JS_GetOwnPropertyNames(ctx, &names, &count, namespaces, JS_GPN_STRING_MASK);
     for (uint32_t i = 0; i < count; i++)
-        JS_DefinePropertyValue(ctx, global, names[i].atom, JS_GetProperty(ctx, namespaces, names[i].atom),
-                               JS_PROP_ENUMERABLE);
+        cm_engine_put_global(ctx, names[i].atom, JS_GetProperty(ctx, namespaces, names[i].atom));
     JS_FreePropertyEnum(ctx, names, count);
-    JS_FreeValue(ctx, global);
     JS_FreeValue(ctx, trees);
     return 0;
+}
+
+static void replace(JSContext *ctx, JSValue *seen, JSValue by)
+{
+    JSValue before = *seen;
+    *seen = by;
+    JS_FreeValue(ctx, before);
+}
+
+/* A program of a world may have another catalog than the one before it. */
+void cm_views_forget(JSContext *ctx)
+{
+    JSPropertyEnum *names;
+    uint32_t count;
+    JSValue global = JS_GetGlobalObject(ctx);
+    JS_GetOwnPropertyNames(ctx, &names, &count, namespaces, JS_GPN_STRING_MASK);
+    for (uint32_t i = 0; i < count; i++)
+        cm_engine_delete_locked(ctx, global, names[i].atom);
+    if (count)
+        replace(ctx, &namespaces, JS_NewObjectProto(ctx, JS_NULL));
+    JS_FreezeObject(ctx, namespaces);
+    JS_FreePropertyEnum(ctx, names, count);
+    JS_FreeValue(ctx, global);
+    replace(ctx, &tools_seen, JS_NewObjectProto(ctx, JS_NULL));
+    replace(ctx, &servers_seen, JS_NewObjectProto(ctx, JS_NULL));
+    replace(ctx, &all_tools, JS_UNDEFINED);
 }

@@ -95,6 +95,7 @@ static JSValue performance_now(JSContext *ctx, JSValueConst self, int argc, JSVa
     return JS_NewFloat64(ctx, elapsed());
 }
 
+void cm_web_clock_zero(void) { time_before = 0; }
 void cm_web_clock_start(void) { time_origin = cm_import_now(1); }
 void cm_web_clock_pause(void) { time_before = elapsed(), time_origin = cm_import_now(1); }
 

@@ -29,7 +29,7 @@ HOST_ONLY = {"STACK": 5}  # a reason that a guest cannot give itself
 
 EXPORTS = {
     "cm_block", "cm_boot", "cm_prelude", "cm_seal",
-    "cm_inbox", "cm_start", "cm_deliver", "cm_capture", "cm_restore",
+    "cm_inbox", "cm_start", "cm_deliver", "cm_rest", "cm_capture", "cm_restore",
 }  # fmt: skip
 IMPORTS = {
     "now": "(i32) -> f64",

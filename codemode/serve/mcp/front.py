@@ -57,7 +57,10 @@ class Front:
             return prepared.visible
         config = self._engine.config
         description = describe_exec(
-            Catalog(()), languages=config.languages, max_pending_calls=config.max_pending_tool_calls
+            Catalog(()),
+            languages=config.languages,
+            max_pending_calls=config.max_pending_tool_calls,
+            keeps=config.session_state == "keep",
         )
         return exec_tool(description, config.languages), wait_tool()
 

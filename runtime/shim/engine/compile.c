@@ -85,8 +85,8 @@ static void place_error(JSParseState *s)
 }
 
 /* Compiles borrowed text (zero-terminated) as the body of a strict async function, positions from
-   1:1, and returns that function (owned), or JS_EXCEPTION. */
-static JSValue compile(JSContext *ctx, const char *text, size_t len, const char *filename)
+   1:1, and returns that function (owned), or JS_EXCEPTION. With `keeps` its declarations are the world's. */
+static JSValue compile(JSContext *ctx, const char *text, size_t len, const char *filename, bool keeps)
 {
     JSParseState s1, *s = &s1;
     js_parse_init(ctx, s, text, len, filename, 1);
@@ -113,7 +113,7 @@ static JSValue compile(JSContext *ctx, const char *text, size_t len, const char 
     fd->has_arguments_binding = true;
     begin_function(s, fd, JS_FUNC_ASYNC);
 
-    if (parse_body(s, fd))
+    if (parse_body(s, fd) || (keeps && keep_declarations(ctx, fd)))
         goto fail;
     fd->source_len = len;
     fd->source = js_strndup(ctx, text, len);
@@ -141,23 +141,32 @@ fail:
     return JS_EXCEPTION;
 }
 
+/* Takes over a function that was compiled, and returns it once what it declares is there. */
+static JSValue define_kept_for(JSContext *ctx, JSValue function, bool keeps)
+{
+    if (!keeps || !define_kept(ctx))
+        return function;
+    JS_FreeValue(ctx, function);
+    return JS_EXCEPTION;
+}
+
 /* The text is borrowed, the function owned. A function body never ends with the text for the engine, so it
    takes `return` at the very end for the start of an expression. A line feed helps; it is added only after a
    failure, for the position of errors there. */
-JSValue cm_engine_compile(JSContext *ctx, const char *text, size_t len, const char *filename)
+JSValue cm_engine_compile(JSContext *ctx, const char *text, size_t len, const char *filename, bool keeps)
 {
-    JSValue function = compile(ctx, text, len, filename);
+    JSValue function = compile(ctx, text, len, filename, keeps);
     if (!JS_IsException(function))
-        return function;
+        return define_kept_for(ctx, function, keeps);
     JSValue error = JS_GetException(ctx);
     char *longer = js_malloc(ctx, len + 2);
     memcpy(longer, text, len);
     memcpy(longer + len, "\n", 2);
-    function = compile(ctx, longer, len + 1, filename);
+    function = compile(ctx, longer, len + 1, filename, keeps);
     js_free(ctx, longer);
     if (!JS_IsException(function)) {
         JS_FreeValue(ctx, error);
-        return function;
+        return define_kept_for(ctx, function, keeps);
     }
     JS_FreeValue(ctx, JS_GetException(ctx));
     return JS_Throw(ctx, error);
