@@ -54,7 +54,6 @@ from codemode.runs.run_control import RunControl
 from codemode.runs.run_details import RunLookout
 from codemode.runs.store_limits import store_limits
 from codemode.runs.stored_runs import StoredRuns
-from codemode.runs.stored_worlds import StoredWorlds
 from codemode.runs.trajectory_archive import TrajectoryArchive
 from codemode.runs.waits import Waits
 from codemode.runs.whole_run import OnWaiting, run_to_end
@@ -123,8 +122,8 @@ class Engine(RunControl, PluginControl):
         self._plugins = PluginRegistry((*as_tools(tools), *own))
         self._supervisor = Supervisor(WorkerSettings.of(self.config, self.settings))
         limits, percent = store_limits(self.config, self.settings), self.settings.session_share_percent
-        keep_ms = self.config.snapshot_ttl_seconds * 1000
-        self._stored = StoredRuns(store, limits, read_keys(store_key), percent, keep_ms)
+        keys, keep_ms = read_keys(store_key), self.config.snapshot_ttl_seconds * 1000
+        self._stored = StoredRuns(store, limits, keys, percent, keep_ms)
         archive = TrajectoryArchive(self._stored, Recording(redact))
         self._spans, content = open_spans(otel, self.stats), self.config.max_content_bytes
         self._recorder = Recorder(Tally(), EventHub(), archive, audit, content, self._spans)
@@ -143,22 +142,18 @@ class Engine(RunControl, PluginControl):
         for plugin_id, own in (namespaces or {}).items():
             for namespace in own:
                 self.register_namespace(plugin_id, namespace)
-        pending = pending_bytes(self.settings)
-        searches, shapes = Searches(ranker), ResultShapes(enabled=self.config.learn_result_shapes)
         work = HostWork(
             self.config,
             self._recorder,
             self._stored,
             questions,
-            pending=pending,
-            searches=searches,
-            shapes=shapes,
+            pending=pending_bytes(self.settings),
+            searches=Searches(ranker),
+            shapes=ResultShapes(enabled=self.config.learn_result_shapes),
         )
-        stored_worlds = StoredWorlds(self._stored, self.config.world_ttl_seconds * 1000)
-        self._worlds = Worlds(self.config, stored_worlds, self._supervisor)
-        self._services = Services(
-            self.config, self._supervisor, self._stored, work, self._recorder, self._worlds
-        )
+        runners = self._supervisor, self._stored
+        self._worlds = Worlds(self.config, *runners)
+        self._services = Services(self.config, *runners, work, self._recorder, self._worlds)
         adopter = Adopter(self._services, self._admission)
         self._runs = KnownRuns(self._services, self._admission)
         self._kept = KeptResults(self.config.snapshot_ttl_seconds)

@@ -21,6 +21,7 @@ from codemode import clock
 from codemode.config import CodeModeConfig
 from codemode.contract.explained import Explained
 from codemode.contract.report import WorldInfo
+from codemode.runs.stored_runs import StoredRuns
 from codemode.runs.stored_worlds import ClaimedWorld, StoredWorlds, WorldState, scope_of_world
 from codemode.workers.supervisor import Supervisor
 from codemode.workers.worker import Worker
@@ -61,9 +62,9 @@ class World(Struct):
 class Worlds:
     """Gives programs their session's world, one at a time; one per engine."""
 
-    def __init__(self, config: CodeModeConfig, stored: StoredWorlds, supervisor: Supervisor) -> None:
+    def __init__(self, config: CodeModeConfig, supervisor: Supervisor, stored: StoredRuns) -> None:
         self._config = config
-        self._stored = stored
+        self._stored = StoredWorlds(stored, config.world_ttl_seconds * 1000)
         self._supervisor = supervisor
         self._turns = _Turns()
 

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.timeout(300)
 KEEP = {"enabled": True, "sessionState": "keep"}
 KEY = bytes(range(32))
 PROLOGUE = "const log = []; let count = 0; var total = 1; const held = new Map(); class Base { #n = 1; get n() { return this.#n } static made = [] } function add(n) { return (count += n) }"
+# A program that fails before it was ever idle drops the calls it did not await: whoever makes one is idle then.
 # N is a number, I the statement's own: what it declares has that in its name
 STATEMENTS = """
 const aI = await tools.echo({ value: N }); log.push(aI);
@@ -36,7 +37,7 @@ const [eI, , gI = add(N)] = [N, 1]; log.push(eI + gI);
 const selfI = { held }; selfI.me = selfI; held.set(selfI, N); log.push(held.get(selfI.me), selfI.held === held);
 const iterI = (function* () { for (;;) yield add(1) })(); log.push(iterI.next().value); held.set("iter", iterI);
 log.push(held.has("iter") && held.get("iter").next().value);
-const promiseI = tools.echo({ value: "pN" }); held.set("promise", promiseI);
+const promiseI = tools.echo({ value: "pN" }); held.set("promise", promiseI); await tools.echo({ value: "idle" });
 log.push(await held.get("promise"));
 const asyncI = async (n) => { const seen = await tools.echo({ value: n }); count += seen; return [seen, count] }; log.push(await asyncI(N));
 try { await tools.fail({ message: "mN" }) } catch (e) { log.push([e.name, e.message, e.code]); held.set("error", e) }
