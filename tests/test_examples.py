@@ -1,8 +1,12 @@
 """Each example runs as it is, in an interpreter that treats warnings as errors."""
 
+import subprocess
+import sys
+
 import pytest
 
-from tests.harness.processes import PROJECT, python
+from tests.harness.processes import PROJECT, environment, python
+from tests.harness.serve import node
 
 EXAMPLES = PROJECT / "examples"
 
@@ -39,3 +43,49 @@ def test_the_second_act_mends_a_repository_and_commits_when_somebody_approved_af
 @pytest.mark.parametrize("name", sorted(path.stem for path in (EXAMPLES / "adapters").glob("*_*.py")))
 def test_each_adapter_suspends_a_program_and_finishes_it_with_a_scripted_model(name: str) -> None:
     assert run(f"adapters/{name}.py") == "Shipped by bike, 2 parcels, 2240 cents.\n"
+
+
+GALLERY = {
+    "fastapi_host.py": "totals: [1250, 1000]\n"
+    "approved by another user: False by its own: True\nthen: A-1 paid back\n",
+    "langgraph_agent.py": "asked: pay\nDone: paid 1250\n",
+    "tool_search_only.py": "the model sees: ['tool_search', 'tool_describe', 'tool_call']\n"
+    "it finds: openclaw:core:report_7\nit gets: report 7 for May\n",
+}
+
+
+@pytest.mark.parametrize("name", GALLERY)
+def test_an_example_of_the_gallery_prints_what_it_says(name: str) -> None:
+    assert run(f"gallery/{name}") == GALLERY[name]
+
+
+def test_a_host_in_node_is_asked_and_gets_its_result() -> None:
+    command = [
+        node(),
+        str(EXAMPLES / "gallery" / "node_host.mjs"),
+        sys.executable,
+        "-m",
+        "codemode",
+        "serve",
+        "--stdio",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=PROJECT, env=environment(), timeout=60)
+    assert (done.stdout, done.returncode) == ('asked: openclaw:core:order\ncompleted ["cups ordered"]\n', 0)
+
+
+def test_a_program_begins_at_one_node_and_ends_at_another(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CODEMODE_STORE_KEY", "11" * 32)
+    done = python(EXAMPLES / "gallery" / "three_nodes.py", database)
+    assert (done.stderr, done.returncode) == ("", 0)
+    lines = done.stdout.splitlines()
+    assert lines[1:3] == ["node a: waiting", "node a is killed"]
+    assert "completed {'parts': [1, 4, 9], 'by': '" in lines[-1]
+    assert lines[-1][-3] in "bc"
+
+
+def test_every_example_is_on_the_page_that_lists_them() -> None:
+    page = (EXAMPLES / "README.md").read_text()
+    for path in (EXAMPLES / "gallery").iterdir():
+        assert f"`gallery/{path.name}`" in page or path.name.startswith("__")
