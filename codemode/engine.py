@@ -56,7 +56,6 @@ from codemode.runs.store_limits import store_limits
 from codemode.runs.stored_runs import StoredRuns
 from codemode.runs.trajectory_archive import TrajectoryArchive
 from codemode.runs.waits import Waits
-from codemode.runs.whole_run import OnWaiting, run_to_end
 from codemode.runs.worlds import Worlds
 from codemode.tools import CallContext, as_tools
 from codemode.trajectory import Recording, Redactor
@@ -350,41 +349,6 @@ class Engine(RunControl, PluginControl):
             return self._execs.noted(await self._waits.wait(run_id, caller, asked, own))
         except InputRefused as refused:
             return self._execs.refuse(refused.code, str(refused))
-
-    async def run(
-        self,
-        given: str | Mapping[str, Any],
-        language: str | None = None,
-        *,
-        on_waiting: OnWaiting | None = None,
-        timeout: float | None = None,  # noqa: ASYNC109 - nothing is cancelled when it is over
-        session: str = _SESSION,
-        agent: str = _AGENT,
-        agent_run: str = _AGENT_RUN,
-        scope: Scope | None = None,
-        tool_call: str = NO_VALUE,
-        tools: Iterable[Any] = (),
-        allow: Sequence[str] | None = None,
-        provider: str | None = None,
-        model: str | None = None,
-        context: CallContext | None = None,
-    ) -> CodeModeResult:
-        """Runs a program to its end: `exec`, then `wait` as often as it takes. The result has the output of
-        all legs. It is `waiting` if an approval stays undecided, or after `timeout` seconds.
-
-        `on_waiting` gets each waiting result before the run goes on, and may decide on approvals: False
-        returns that result, True goes on. `run` looks at `timeout` between legs and cuts none short.
-        """
-        who, own = scope_of(scope, agent, session, agent_run), tuple(as_tools(tools))
-        named: dict[str, Any] = {"scope": who, "tool_call": tool_call, "tools": own}
-        asked: dict[str, Any] = {"allow": allow, "provider": provider, "model": model, "context": context}
-        return await run_to_end(
-            self.exec(given, language, **named, **asked),
-            lambda run_id: self.wait(run_id, **named),
-            self._approvals.is_open,
-            on_waiting,
-            timeout,
-        )
 
     # ---- Tool Search, looking in --------------------------------------------------------------------------
 

@@ -1,4 +1,5 @@
-"""What a caller does with runs beside exec and wait: decide on calls, abort, list, look in. Engine is one.
+"""What a caller does with runs beside exec and wait: run to the end, decide on calls, abort, list, look in.
+Engine is one.
 
 Each method takes the caller's names one by one or as a `Scope`, and treats a run of another scope as one that
 does not exist. Where the store cannot be read or written they raise StoreUnavailable, and the same call may
@@ -7,6 +8,7 @@ be made again.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import codemode_snapshots
@@ -14,6 +16,7 @@ import msgspec
 
 from codemode.contract.inputs import InputRefused, read_caller, read_wait
 from codemode.contract.report import RunInfo, WorldInfo
+from codemode.contract.results import CodeModeResult
 from codemode.contract.scope import UNSAID, Scope, is_said, scope_of
 from codemode.executor import Decision
 from codemode.runs.approvals import Approvals
@@ -23,7 +26,9 @@ from codemode.runs.known_runs import KnownRuns
 from codemode.runs.recorder import Recorder
 from codemode.runs.run_details import RunDetails, RunLookout
 from codemode.runs.stored_runs import StoredRuns
+from codemode.runs.whole_run import OnWaiting, run_to_end
 from codemode.runs.worlds import Worlds
+from codemode.tools import CallContext, as_tools
 from codemode.trajectory import SessionTrajectory, Trajectory
 
 _AGENT, _SESSION, _AGENT_RUN = UNSAID.agent, UNSAID.session, UNSAID.agent_run
@@ -37,6 +42,42 @@ class RunControl:
     _lookout: RunLookout
     _worlds: Worlds
     _is_open: bool
+
+    async def run(
+        self,
+        given: str | Mapping[str, Any],
+        language: str | None = None,
+        *,
+        on_waiting: OnWaiting | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - nothing is cancelled when it is over
+        session: str = _SESSION,
+        agent: str = _AGENT,
+        agent_run: str = _AGENT_RUN,
+        scope: Scope | None = None,
+        tool_call: str = codemode_snapshots.NO_VALUE,
+        tools: Iterable[Any] = (),
+        allow: Sequence[str] | None = None,
+        provider: str | None = None,
+        model: str | None = None,
+        context: CallContext | None = None,
+    ) -> CodeModeResult:
+        """Runs a program to its end: `exec`, then `wait` as often as it takes. The result has the output of
+        all legs. It is `waiting` if an approval stays undecided, or after `timeout` seconds.
+
+        `on_waiting` gets each waiting result before the run goes on, and may decide on approvals: False
+        returns that result, True goes on. `run` looks at `timeout` between legs and cuts none short.
+        """
+        who, own = scope_of(scope, agent, session, agent_run), tuple(as_tools(tools))
+        named: dict[str, Any] = {"scope": who, "tool_call": tool_call, "tools": own}
+        asked: dict[str, Any] = {"allow": allow, "provider": provider, "model": model, "context": context}
+        engine: Any = self  # which has exec and wait
+        return await run_to_end(
+            engine.exec(given, language, **named, **asked),
+            lambda run_id: engine.wait(run_id, **named),
+            self._approvals.is_open,
+            on_waiting,
+            timeout,
+        )
 
     async def approve(
         self,
