@@ -16,7 +16,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage lint format types imports check image bench parts fuzz fuzz-atheris conformance soak wheel docs release-check clean
+.PHONY: help demo test coverage lint format types imports check image bench parts fuzz fuzz-atheris conformance soak wheel pythons docs release-check clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -83,6 +83,9 @@ soak: image  ## mixed load for 30 minutes: nothing may grow or get slower
 
 wheel: $(READY)  ## dist/codemode-*.whl, with guest image and runner; CODEMODE_PLATFORM=… for another platform
 	@$(BIN)/python -m pip wheel --no-deps --wheel-dir dist .
+
+pythons: image  ## the suite on every other Python that is here; a part: make pythons ARGS="tests/runs tests/engine"
+	@$(BIN)/python release/pythons.py $(ARGS)
 
 docs: $(READY)  ## the documentation as a site, in .cache/site: strict, every link and anchor checked
 	@$(BIN)/python -c 'import material' 2>/dev/null || $(BIN)/python -m pip install --quiet --group docs

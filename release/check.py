@@ -7,19 +7,19 @@ the examples are copied.
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+
+from interpreters import found_pythons
 
 PROJECT = Path(__file__).resolve().parent.parent
 EXAMPLES = ("demo.py", "workspace_demo.py", "courier_server.py")
-OLDEST, NEWEST = 11, 15
 CARRIED = ("guest.wasm", "typescript.js", "codemode-runner", "THIRD_PARTY_LICENSES.txt")
 EDIT = """
 await tools.write({ path: "hello.py", text: "print('hello')\\n" });
@@ -59,23 +59,6 @@ def check(wheel: Path, folder: Path) -> None:
     run([sys.executable, "-m", "venv", tools])
     run([tools / "bin" / "pip", "install", "--quiet", "twine"])
     run([tools / "bin" / "twine", "check", "--strict", wheel])
-
-
-def found_pythons() -> Iterator[Path]:
-    """Interpreters by name, on the PATH or beside those of pyenv; each version once."""
-    versions = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
-    for minor in range(OLDEST, NEWEST):
-        name = f"python3.{minor}"
-        places = [shutil.which(name), *sorted(versions.glob(f"3.{minor}.*/bin/{name}"))]
-        for place in places:
-            if place and _answers(Path(place)):
-                yield Path(place)
-                break
-
-
-def _answers(python: Path) -> bool:
-    """Names that lead nowhere are on some paths."""
-    return subprocess.run([python, "-c", "import venv"], check=False, capture_output=True).returncode == 0
 
 
 def use(wheel: Path, python: Path, folder: Path) -> None:

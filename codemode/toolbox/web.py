@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import inspect
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,6 +17,27 @@ from codemode.tools import Tool, ToolError, tool
 
 _HTML = frozenset(("text/html", "application/xhtml+xml"))
 _TEXT = ("json", "xml", "javascript", "yaml", "toml", "x-www-form-urlencoded")
+_CODECS = frozenset(
+    (
+        "utf-8",
+        "utf-16",
+        "utf-16-le",
+        "utf-16-be",
+        "ascii",
+        "gbk",
+        "gb2312",
+        "gb18030",
+        "big5",
+        "euc_jp",
+        "shift_jis",
+        "iso2022_jp",
+        "euc_kr",
+        "koi8-r",
+        "koi8-u",
+        "cp866",
+        "mac-roman",
+    )
+)
 _MAX_RESULTS = 20
 _MAX_WORDS = 300
 
@@ -170,10 +192,17 @@ def _decoded(found: Fetched) -> str:
         told = f"{found.url[:200]} is {kind or 'not text'}, {len(found.body)} bytes"
         more = " or more" if found.is_cut else ""
         raise ToolError(f"{told}{more}: only text is fetched.", code="not_text")
+    return found.body.decode(_codec(found.charset), "replace")
+
+
+def _codec(charset: str) -> str:
+    """Only what pages really are in: among Python's codecs are some that take minutes for a page."""
     try:
-        return found.body.decode(found.charset or "utf-8", "replace")
-    except LookupError:  # a charset that nobody knows
-        return found.body.decode("utf-8", "replace")
+        name = codecs.lookup(charset or "utf-8").name
+    except (LookupError, ValueError):
+        return "utf-8"
+    is_known = name in _CODECS or name.startswith(("iso8859-", "cp125"))
+    return name if is_known else "utf-8"
 
 
 def _refusal(found: Fetched) -> ToolError:

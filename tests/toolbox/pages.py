@@ -51,6 +51,8 @@ class PageServer(ThreadingHTTPServer):
             "/": (200, "text/html; charset=utf-8", PAGE.encode()),
             "/plain": (200, "text/plain", b"just words"),
             "/latin": (200, "text/plain; charset=latin-1", "caf\u00e9".encode("latin-1")),
+            "/slow-charset": (200, "text/plain; charset=punycode", b"words-"),
+            "/strict-charset": (200, "text/plain; charset=idna", b"words"),
             "/odd-charset": (200, "text/plain; charset=klingon", b"words"),
             "/json": (200, "application/json", b'{"a": 1}'),
             "/picture": (200, "image/png", b"\x89PNG\r\n\x1a\n\0"),

@@ -74,6 +74,8 @@ async def test_a_page_can_be_had_as_words_alone_or_as_it_came(fetch: Fetch, serv
         ("/plain", "just words"),
         ("/latin", "café"),
         ("/odd-charset", "words"),
+        ("/slow-charset", "words-"),
+        ("/strict-charset", "words"),
         ("/json", '{"a": 1}'),
         ("/zipped", "packed words"),
     ],
