@@ -19,23 +19,8 @@ _HTML = frozenset(("text/html", "application/xhtml+xml"))
 _TEXT = ("json", "xml", "javascript", "yaml", "toml", "x-www-form-urlencoded")
 _CODECS = frozenset(
     (
-        "utf-8",
-        "utf-16",
-        "utf-16-le",
-        "utf-16-be",
-        "ascii",
-        "gbk",
-        "gb2312",
-        "gb18030",
-        "big5",
-        "euc_jp",
-        "shift_jis",
-        "iso2022_jp",
-        "euc_kr",
-        "koi8-r",
-        "koi8-u",
-        "cp866",
-        "mac-roman",
+        *("utf-8", "utf-16", "utf-16-le", "utf-16-be", "ascii", "koi8-r", "koi8-u", "cp866", "mac-roman"),
+        *("gbk", "gb2312", "gb18030", "big5", "euc_jp", "shift_jis", "iso2022_jp", "euc_kr"),
     )
 )
 _MAX_RESULTS = 20
