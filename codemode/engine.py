@@ -43,6 +43,7 @@ from codemode.runs.execs import AskedRun, Execs
 from codemode.runs.host_work import HostWork
 from codemode.runs.in_flight import pending_bytes
 from codemode.runs.kept_results import KeptResults
+from codemode.runs.kept_shapes import KeptShapes
 from codemode.runs.known_runs import KnownRuns
 from codemode.runs.leg import Services
 from codemode.runs.loop_watch import LoopWatch
@@ -148,7 +149,7 @@ class Engine(RunControl, PluginControl):
             questions,
             pending=pending_bytes(self.settings),
             searches=Searches(ranker),
-            shapes=ResultShapes(enabled=self.config.learn_result_shapes),
+            shapes=KeptShapes(ResultShapes(enabled=self.config.learn_result_shapes), self._stored),
         )
         runners = self._supervisor, self._stored
         self._worlds = Worlds(self.config, *runners)
@@ -284,7 +285,7 @@ class Engine(RunControl, PluginControl):
             self.config,
             namespaces=partial(self._admission.namespace_texts, offer),
             servers=self._mcp.names,
-            observed=self._services.work.shapes.for_session(caller.agent, caller.session),
+            observed=await self._services.work.kept_shapes.for_session(caller.agent, caller.session),
             exec_run=bound_to(partial(self._exec, offer), who | run),
             wait_run=bound_to(self.wait, who),
             ordinary=lambda: self._admission.environment(*asked).executor,

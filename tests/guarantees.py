@@ -118,6 +118,7 @@ GUARANTEES: dict[str, str] = {
     "calls-wait-in-line": "Calls beyond the limit wait in line where the host allows it; none is made twice.",
     "calls-are-counted": "A run that makes more calls in all than it may is ended.",
     "every-spelling-is-met": "Tools called in another spelling fail with the line that works.",
+    "shapes-outlive-engines": "What was learned of results outlives its engine in a durable store.",
     "habits-are-met": "Habits of Node, Python and other engines are told the line that works here.",
     "nothing-returned-is-told": "A program that returned nothing is told so, with the line to write.",
     "hooks-may-answer": "A hook may answer a call in place of its tool; ledger and trajectory say so.",

@@ -3,7 +3,7 @@
 Shapes hold names of fields and broad types, never a value (schemas/observed.py). They belong to a tool as it
 is declared: another schema starts anew. Looking at a result costs a decoding, so it is done for the first
 ones and then ever more rarely; a result that is large is not looked at. What a session is shown does not
-change while it lasts. Kept in memory for one engine; `dump` and `load` are for a store that outlives it.
+change while it lasts. A store that outlives the engine keeps them too (runs/kept_shapes.py).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from codemode.schemas.observed import ObservedShape, observe
+from codemode.schemas.observed import ObservedShape, observe, tellable
 from codemode.tools import Tool
 
 _MAX_TOOLS = 2_000  # of all agents; those called longest ago go first
@@ -41,8 +41,9 @@ class _Known(Struct):
     schema: dict[str, Any] | None = None
 
 
-class _KeptShape(Struct):
-    agent: str
+class LearnedShape(Struct):
+    """What is kept of one tool of an agent."""
+
     tool: str
     definition: str
     shape: ObservedShape
@@ -55,6 +56,7 @@ class ResultShapes:
         self._enabled = enabled
         self._known: OrderedDict[tuple[str, str], _Known] = OrderedDict()
         self._sessions: OrderedDict[tuple[str, str], dict[str, tuple[str, dict[str, Any]]]] = OrderedDict()
+        self.tell_news: Callable[[str, str], None] = _nobody_listens
 
     def note(self, agent: str, tool: Tool, result: bytes) -> None:
         """Learns from the JSON of a result. For most results this only counts."""
@@ -94,19 +96,18 @@ class ResultShapes:
 
         return returns
 
-    def dump(self) -> bytes:
-        return msgspec.json.encode(
-            [
-                _KeptShape(agent, tool, known.definition, known.shape)
-                for (agent, tool), known in self._known.items()
-                if known.shape.kinds
-            ]
-        )
+    def has_session(self, agent: str, session: str) -> bool:
+        """Whether it is settled what this session is shown."""
+        return (agent, session) in self._sessions
 
-    def load(self, data: bytes) -> None:
-        """Takes what `dump` wrote, beside what is known. Raises msgspec.DecodeError for anything else."""
-        for kept in msgspec.json.decode(data, type=list[_KeptShape]):
-            self._known.setdefault((kept.agent, kept.tool), _Known(kept.definition, kept.shape))
+    def learned(self, agent: str, tool: str) -> LearnedShape | None:
+        known = self._known.get((agent, tool))
+        return None if known is None else LearnedShape(tool, known.definition, tellable(known.shape))
+
+    def learn(self, agent: str, learned: LearnedShape) -> None:
+        """Takes what was learned elsewhere. Of what is known here nothing changes: the same sample must not
+        count twice, because a key that was seen once may be data."""
+        self._known.setdefault((agent, learned.tool), _Known(learned.definition, learned.shape))
         self._drop_oldest()
 
     def _add(self, agent: str, tool: Tool) -> _Known:
@@ -126,10 +127,16 @@ class ResultShapes:
         known.due = known.calls + (1 if known.same < _SAME else 4 ** min(known.same - _SAME + 1, 10))
         if known.looks >= _MAX_LOOKS:
             known.due = 1 << 62
+        if is_news:
+            self.tell_news(agent, tool.id)
 
     def _drop_oldest(self) -> None:
         while len(self._known) > _MAX_TOOLS:
             self._known.popitem(last=False)
+
+
+def _nobody_listens(_agent: str, _tool: str) -> None:
+    pass
 
 
 def _schema(known: _Known) -> dict[str, Any]:

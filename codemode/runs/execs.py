@@ -80,6 +80,7 @@ class Execs:
             return unready
         own, allowed = tuple(as_tools(asked.tools)) if asked.tools else (), read_allow(asked.allow)
         await self._admission.prepare()
+        await self._services.work.kept_shapes.read(caller.agent)
         claim: Claim | None = None
         try:
             if asked.request_id is not None:

@@ -27,15 +27,17 @@ def guarded(store: RunStore) -> RunStore:
 
 
 class _Guarded:
-    def __init__(self, store: RunStore) -> None:
+    def __init__(self, store: object, turn: threading.Lock | None = None) -> None:
         self._store = store
-        self._turn = _turn_of(store)
+        self._turn = turn or _turn_of(store)
 
     def close(self) -> None:
         """Not ours to close."""
 
     def __getattr__(self, name: str) -> Any:
         method: Callable[..., Any] = getattr(self._store, name)
+        if name == "facts":
+            return None if method is None else _Guarded(method, self._turn)
         if not callable(method):
             return method  # `lease_ms`
 
@@ -54,7 +56,7 @@ class _Guarded:
         return call
 
 
-def _turn_of(store: RunStore) -> threading.Lock:
+def _turn_of(store: object) -> threading.Lock:
     with _making:
         try:
             return _turns.setdefault(store, threading.Lock())

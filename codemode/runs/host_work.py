@@ -20,7 +20,6 @@ from codemode_runtime.parts import measure, refusal_of_passing, rough_weight
 from codemode_runtime.shapes import MAX_TIMERS, Settlement
 
 from codemode import clock
-from codemode.catalog.result_shapes import ResultShapes
 from codemode.catalog.searches import Searches
 from codemode.config import CodeModeConfig
 from codemode.contract.telemetry import CallStatus
@@ -42,6 +41,7 @@ from codemode.runs.arguments import clipped, decoded, no_room, not_decoded, smal
 from codemode.runs.call_records import CallRecords
 from codemode.runs.contents import hash_large, is_large_content
 from codemode.runs.delivered import delivered_of
+from codemode.runs.kept_shapes import KeptShapes
 from codemode.runs.lookups import VIA, Lookups
 from codemode.runs.outcomes import read_outcome
 from codemode.runs.phases import RunState
@@ -80,13 +80,14 @@ class HostWork:
         *,
         pending: PendingBytes,
         searches: Searches,
-        shapes: ResultShapes,
+        shapes: KeptShapes,
         translate: Translate | None = None,
         may_wait: bool = True,
     ) -> None:
         self.pending = pending
         self.searches = searches
-        self.shapes = shapes
+        self.kept_shapes = shapes
+        self.shapes = shapes.shapes
         self._config = config
         self._recorder = recorder
         self._stored = stored
@@ -94,7 +95,7 @@ class HostWork:
         self._questions = questions
         self._translate = translate
         self._may_wait = may_wait
-        self._lookups = Lookups(config, searches, shapes, self._finish, self._spawn)
+        self._lookups = Lookups(config, searches, self.shapes, self._finish, self._spawn)
 
     def begin(self, run: Run, message: wire.Call | wire.Yield | wire.Timer | wire.Clear) -> None:
         """Takes one message of an idle guest. Raises FrameRefused for one that no guest of ours sends."""

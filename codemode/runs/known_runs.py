@@ -66,6 +66,7 @@ class KnownRuns:
         # running runs come last: a worker they free must not go to a run that is only to be left
         for run in sorted(self.all(), key=lambda run: run.state is RunState.RUNNING):
             await self.leave(run, reason)
+        await self._services.work.kept_shapes.close()
 
     async def find(self, run_id: str, caller: RunScope, own: tuple[Tool, ...] = ()) -> Run | CodeModeResult:
         """The suspended run, for a wait. Raises InputRefused if it is not the caller's, or is busy."""

@@ -98,6 +98,13 @@ class Seals:
             _log.warning("a %s of run %s is not believed: %s", kind, run_id, refused)
             return None
 
+    def open_fact(self, agent: str, name: str, sealed: bytes) -> bytes | None:
+        """None for what was sealed with a key that this engine has not, or not sealed by one of ours."""
+        try:
+            return unseal_part(self._keys, "fact", (agent, name), sealed)
+        except EnvelopeRefused:
+            return None
+
     async def open_outcomes(self, run_id: str, settled: Sequence[Settled]) -> list[tuple[str, bytes]]:
         """Call ids and outcomes. Raises EnvelopeRefused."""
         return [(one.call_id, await self._open_outcome(run_id, one)) for one in settled]

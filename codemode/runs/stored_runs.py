@@ -23,6 +23,7 @@ from codemode_snapshots import (
     Ending,
     EnvelopeRefused,
     ExecRequest,
+    Facts,
     Feed,
     Hold,
     How,
@@ -61,7 +62,6 @@ _log = logging.getLogger("codemode.engine")
 T = TypeVar("T")
 # These reasons lie with this engine: one with another key, build or limit can resume the run.
 _STAYS = ("wrong_key", "wrong_build", "wrong_version", "too_large")
-
 
 Told = Callable[..., None]
 _nothing: Told = lambda *_: None  # noqa: E731 - nobody listens
@@ -244,16 +244,13 @@ class StoredRuns:
         return await off_loop(len(state), "unpack", partial(read_memory, state))
 
     async def runs(self, session: str | None = None) -> list[Listed]:
-        if self._store is None:
-            return []
-        listed = await self._call(lambda store: store.list_runs(session=session))
+        listed = await self._call(lambda store: store.list_runs(session=session)) if self._store else []
         return [one for one in listed if one.label.scope.agent_run != WORLD]
 
     async def worlds(self, scope: RunScope) -> list[str]:
         """Ids of what is stored under the scope of a session's world."""
-        if self._store is None:
-            return []
-        listed = await self._call(lambda store: store.list_runs(agent=scope.agent, session=scope.session))
+        own = {"agent": scope.agent, "session": scope.session}
+        listed = await self._call(lambda store: store.list_runs(**own)) if self._store else []
         return [one.label.run_id for one in listed if one.label.scope.agent_run == WORLD]
 
     async def numbers(self, run_ids: Collection[str]) -> dict[str, int] | None:
@@ -365,6 +362,9 @@ class StoredRuns:
         for ending in gone:
             self._shares.drop(ending.run_id)
         return [ending for ending in gone if ending.scope.agent_run != WORLD]
+
+    async def use_facts(self, use: Callable[[Facts | None], T]) -> T:  # a host's own store may have none
+        return await self._call(lambda store: use(getattr(store, "facts", None)))
 
     # ---- inside --------------------------------------------------------------------------------------------
 

@@ -96,7 +96,7 @@ def bridge_work(
         questions,
         pending=services.work.pending,
         searches=services.work.searches,
-        shapes=services.work.shapes,
+        shapes=services.work.kept_shapes,
         translate=translate,
         may_wait=False,
     )

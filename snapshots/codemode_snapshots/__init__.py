@@ -14,6 +14,7 @@ from codemode_snapshots.errors import (
     StoreFull,
     StoreUnavailable,
 )
+from codemode_snapshots.facts import Facts
 from codemode_snapshots.keys import load_or_create_key, new_key
 from codemode_snapshots.label import NO_VALUE, Label, RunScope
 from codemode_snapshots.memory import MemoryStore
@@ -51,6 +52,7 @@ __all__ = [
     "Ending",
     "EnvelopeRefused",
     "ExecRequest",
+    "Facts",
     "Feed",
     "Hold",
     "How",

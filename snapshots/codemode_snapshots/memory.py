@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from codemode_snapshots.bounds import StoreLimits, is_past, is_stuck, require_space
 from codemode_snapshots.errors import NotHeld
+from codemode_snapshots.facts import MemoryFacts
 from codemode_snapshots.label import NO_VALUE, Label, RunScope
 from codemode_snapshots.memory_rows import (
     CallRow,
@@ -17,6 +18,7 @@ from codemode_snapshots.memory_rows import (
     RequestKey,
     RunRow,
     calls_of,
+    decisions_of,
     is_of,
     new_call,
     request_key,
@@ -63,6 +65,7 @@ class MemoryStore:
         self._requests: dict[RequestKey, str] = {}
         self._feeds: list[MemoryFeed] = []
         self._count = self._bytes = self._result_bytes = self._settled = 0
+        self.facts = MemoryFacts()
 
     # ---- nodes ---------------------------------------------------------------------------------------------
 
@@ -249,12 +252,7 @@ class MemoryStore:
     def answers(self, run_id: str, node: str) -> tuple[tuple[str, bytes], ...]:
         with self._turn:
             run = self._runs.get(run_id)
-            calls = () if run is None else run.calls.values()
-            return tuple(
-                (call.call_id, call.decision)
-                for call in calls
-                if call.held_by == node and call.outcome is None and call.decision is not None
-            )
+            return () if run is None else decisions_of(run.calls.values(), node)
 
     # ---- upkeep --------------------------------------------------------------------------------------------
 
@@ -299,7 +297,7 @@ class MemoryStore:
 
     def close(self) -> None:
         with self._turn:
-            for kept in (self._runs, self._endings, self._requests, self._feeds):
+            for kept in (self._runs, self._endings, self._requests, self._feeds, self.facts):
                 kept.clear()
             self._count = self._bytes = self._result_bytes = 0
 

@@ -78,6 +78,15 @@ def new_call(call: Pending, node: str) -> CallRow:
     return CallRow(call.call_id, call.idempotent, node if call.is_held else None, asking=call.asking)
 
 
+def decisions_of(calls: Iterable[CallRow], node: str) -> tuple[tuple[str, bytes], ...]:
+    """What was decided for the unsettled calls that this node holds."""
+    return tuple(
+        (call.call_id, call.decision)
+        for call in calls
+        if call.held_by == node and call.outcome is None and call.decision is not None
+    )
+
+
 def settled_of(calls: Iterable[CallRow]) -> tuple[Settled, ...]:
     ready = sorted((call.settled, call) for call in calls if call.settled is not None)
     return tuple(Settled(call.call_id, call.take, call.outcome or b"") for _, call in ready)

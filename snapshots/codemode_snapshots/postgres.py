@@ -17,6 +17,7 @@ from codemode_snapshots.bounds import StoreLimits, require_space
 from codemode_snapshots.errors import KeyRefused, NotHeld, StoreFull, StoreUnavailable
 from codemode_snapshots.label import NO_VALUE, RunScope, is_text
 from codemode_snapshots.postgres_connections import Connections, Row
+from codemode_snapshots.postgres_facts import PostgresFacts
 from codemode_snapshots.postgres_feed import HintLine
 from codemode_snapshots.postgres_rows import (
     read_claim,
@@ -76,6 +77,7 @@ class PostgresStore:
         self._direct_url = direct_url or url
         self._connections = Connections(url, size=connections, wait_seconds=wait_seconds, prepared=prepared)
         self._totals = SoftTotals(self._connections)
+        self.facts = PostgresFacts(self._connections)
         self._line: HintLine | None = None
         self._guard = threading.Lock()
         self._is_closed = False

@@ -105,6 +105,16 @@ _TABLES = (
     "CREATE INDEX endings_by_age ON codemode.endings (at)",
     "INSERT INTO codemode.totals (runs, bytes, counted_at) VALUES (0, 0, '-infinity')",
 )
+# Made by every migration where they are missing: engines do without them.
+_ADDED = (
+    """CREATE TABLE IF NOT EXISTS codemode.facts (
+        agent text COLLATE "C" NOT NULL,
+        name text COLLATE "C" NOT NULL,
+        data bytea NOT NULL,
+        at timestamptz NOT NULL DEFAULT now(),
+        PRIMARY KEY (agent, name))""",
+    "CREATE INDEX IF NOT EXISTS facts_by_age ON codemode.facts (at DESC, agent, name)",
+)
 _SELECT_META = "SELECT version, oldest_reader, key_ids FROM codemode.meta"
 
 
@@ -142,7 +152,7 @@ def migrate(url: str, key_id: str) -> list[str]:
 def _migrated(connection: Connection, key_id: str) -> list[str]:
     found = _meta(connection)
     if found is None:
-        for statement in _TABLES:
+        for statement in (*_TABLES, *_ADDED):
             connection.execute(statement.encode())
         connection.execute(
             "INSERT INTO codemode.meta (version, oldest_reader, key_ids) VALUES (%s, %s, %s)",
@@ -155,6 +165,8 @@ def _migrated(connection: Connection, key_id: str) -> list[str]:
             f"the tables have version {version}, this codemode knows {SCHEMA_VERSION};"
             " migrate with the newer one"
         )
+    for statement in _ADDED:
+        connection.execute(statement.encode())
     if key_ids[-1] == key_id:
         return []
     ring = [known for known in key_ids if known != key_id] + [key_id]

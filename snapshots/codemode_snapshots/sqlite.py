@@ -35,6 +35,7 @@ from codemode_snapshots.records import (
     View,
 )
 from codemode_snapshots.run_store import Changed, Feed
+from codemode_snapshots.sqlite_facts import SqliteFacts
 from codemode_snapshots.sqlite_feed import SqliteFeed
 from codemode_snapshots.sqlite_records import CALLS, ENDING, OUTCOMES, RUN, StoredRun
 from codemode_snapshots.sqlite_tables import Tables
@@ -69,6 +70,7 @@ class SqliteStore:
         self._limits = limits or StoreLimits()
         self._clock = clock or wall_ms
         self._tables = Tables(Path(path), self._limits, self._clock, lease_ms)
+        self.facts = SqliteFacts(self._tables)
 
     # ---- nodes ---------------------------------------------------------------------------------------------
 

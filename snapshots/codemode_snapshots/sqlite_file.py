@@ -23,6 +23,7 @@ class Schema(NamedTuple):
     version: int
     statements: tuple[str, ...]
     older: str = ""  # what to do with a file of an older schema
+    added: tuple[str, ...] = ()  # carried out at every opening: they change nothing where they have been
 
 
 def open_database(path: Path, schema: Schema) -> sqlite3.Connection:
@@ -150,6 +151,8 @@ def _prepare(connection: sqlite3.Connection, path: Path, schema: Schema) -> None
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version={schema.version}")
+        for statement in schema.added:
+            connection.execute(statement)
 
 
 def _version(connection: sqlite3.Connection, path: Path, schema: Schema) -> int:

@@ -98,3 +98,13 @@ SCHEMA = (
         0);
     END""",
 )
+
+# Made at every opening where they are missing: files of this schema may be older than they are.
+ADDED = (
+    """CREATE TABLE IF NOT EXISTS facts (
+        agent TEXT NOT NULL,
+        name TEXT NOT NULL,
+        written INTEGER NOT NULL,
+        data BLOB NOT NULL,
+        PRIMARY KEY (agent, name)) WITHOUT ROWID""",
+)

@@ -17,10 +17,10 @@ from codemode_snapshots.records import Claim, Ending, Hold, How, Pending, Totals
 from codemode_snapshots.sqlite_file import Schema, identity_of, open_database, transaction, translated
 from codemode_snapshots.sqlite_nodes import Nodes
 from codemode_snapshots.sqlite_records import CALLS, ENDING, RUN, RecordReader, StoredRun, scope_values
-from codemode_snapshots.sqlite_schema import SCHEMA, SCHEMA_VERSION
+from codemode_snapshots.sqlite_schema import ADDED, SCHEMA, SCHEMA_VERSION
 
 _OLDER = "let its runs end with that version, or move it away together with its -wal and -shm files"
-_SCHEMA = Schema(SCHEMA_VERSION, SCHEMA, _OLDER)
+_SCHEMA = Schema(SCHEMA_VERSION, SCHEMA, _OLDER, ADDED)
 _SPARE_PAGES = 1024  # kept free for the next saves
 _VACUUM_PAGES = 4096  # given back at most per purge, to bound its time
 _OF_CALLER = " WHERE run_id = ? AND agent = ? AND session = ? AND agent_run = ?"

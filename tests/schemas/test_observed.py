@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codemode.schemas.observed import ObservedShape, observe
+from codemode.schemas.observed import ObservedShape, observe, tellable
 from codemode.tools.sketch import sketch
 
 
@@ -103,6 +103,18 @@ def test_a_map_whose_keys_are_plain_words_tells_none_of_them_once_they_differ(
     if not set(maps[0]).intersection(*maps[1:]):
         shown = json.dumps(learned(*maps).schema())
         assert [name for found in maps for name in found if name in shown] == []
+
+
+@given(st.dictionaries(words, st.one_of(st.integers(), st.just(SECRET)), min_size=1), values)
+@pytest.mark.guarantee("shapes-hold-no-values")
+def test_what_leaves_an_engine_has_no_key_of_an_object_that_was_seen_once_and_may_be_a_map(
+    found: dict[str, Any], other: Any
+) -> None:
+    alike = len({isinstance(value, str) for value in found.values()}) == 1
+    left = msgspec.json.encode(tellable(learned({"by_owner": found, "other": other}))).decode()
+
+    assert SECRET not in left
+    assert not alike or [name for name in found if f'"{name}"' in left] == []
 
 
 @given(values, values)

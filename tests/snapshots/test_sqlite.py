@@ -190,7 +190,7 @@ def test_a_store_that_cannot_be_written_still_reads(file: Path, monkeypatch: pyt
 def test_a_full_disk_refuses_the_save_and_keeps_every_run(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limited_by(monkeypatch, "PRAGMA max_page_count=75")
+    limited_by(monkeypatch, "PRAGMA max_page_count=77")
     store = opened_store(file)
 
     def save(number: int) -> None:
