@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         RunResumed,
         RunStarted,
         RunSuspended,
+        ToolsChanged,
     )
     from codemode.contract.report import (
         EngineStats,
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from codemode.executor import Approve as Approve
     from codemode.executor import Audit as Audit
     from codemode.health import Health, HealthCheck
+    from codemode.mcp.credentials import McpCaller
     from codemode.namespaces import Namespace, NamespaceContext, namespace_tool
     from codemode.otel import OpenTelemetry
     from codemode.plugins import Plugin, PluginHealth
@@ -121,7 +123,7 @@ _NAMES = {
     "codemode.config": "CodeModeConfig ConfigError EngineSettings load_config read_config",
     "codemode.contract.envelope": "to_envelope",
     "codemode.contract.events": (
-        "CallFinished CallStarted CallUpdated Event LimitHit LoopLate OutputAdded "
+        "CallFinished CallStarted CallUpdated Event LimitHit LoopLate OutputAdded ToolsChanged "
         "RunFinished RunResumed RunStarted RunSuspended"
     ),
     "codemode.contract.report": (
@@ -139,6 +141,7 @@ _NAMES = {
         "NeedsApproval RequireApproval Rewrite"
     ),
     "codemode.health": "Health HealthCheck",
+    "codemode.mcp.credentials": "McpCaller",
     "codemode.namespaces": "Namespace NamespaceContext namespace_tool",
     "codemode.otel": "OpenTelemetry",
     "codemode.plugins": "Plugin PluginHealth",
@@ -209,6 +212,7 @@ __all__ = [
     "LimitHit",
     "LoopLate",
     "LoopStats",
+    "McpCaller",
     "McpServerStats",
     "Namespace",
     "NamespaceContext",
@@ -246,6 +250,7 @@ __all__ = [
     "ToolError",
     "ToolHints",
     "ToolSearch",
+    "ToolsChanged",
     "Trajectory",
     "TrajectoryRefused",
     "Waiting",

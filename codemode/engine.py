@@ -66,6 +66,7 @@ from codemode.workers.settings import WorkerSettings
 from codemode.workers.supervisor import Supervisor
 
 if TYPE_CHECKING:  # loaded at the first use
+    from codemode.mcp.credentials import Credentials
     from codemode.namespaces import Namespace
     from codemode.openapi.source import OpenApiSource
     from codemode.surface import PreparedRun
@@ -89,6 +90,7 @@ class Engine(RunControl, PluginControl):
         store_key: bytes | Sequence[bytes] | None = None,
         mcp: Mapping[str, Any] | str | Path | None = None,
         openapi: Mapping[str, Any] | None = None,
+        credentials: Credentials | None = None,
         policy: Mapping[str, Any] | None = None,
         hooks: Any = None,
         approve: Approve | None = None,
@@ -106,13 +108,26 @@ class Engine(RunControl, PluginControl):
         `codemode_snapshots.RunStore` (its maker closes it), or None for memory. Engines on one store share
         its runs; they need the same `store_key`, or several: the first seals, all of them open.
         `openapi` makes tools of documents, by name: `{"petstore": {"document": path, "server": url}}`.
+        `credentials(caller, server)` gives headers, variables or a token for one caller of an MCP server.
         `namespaces` are keyed by the plugin that owns them; `register` adds more `plugins` later.
         `redact` is for trajectories: True keeps shapes, False keeps values, a function decides one by one.
         `ranker` orders what searches find, for hosts that have embeddings; without it codemode does.
         `otel` tells OpenTelemetry of runs, calls and MCP requests (extra `otel`): True, or where and how.
         """
         configure_if_asked()
-        given = (tools, store, store_key, hooks, approve, audit, namespaces, redact, plugins, ranker)
+        given = (
+            tools,
+            store,
+            store_key,
+            hooks,
+            approve,
+            audit,
+            namespaces,
+            redact,
+            plugins,
+            ranker,
+            credentials,
+        )
         check_engine_arguments(*given)
         self.config: CodeModeConfig = load_config(config, overlay=agent_config)
         self.settings: EngineSettings = load_settings(settings)
@@ -133,7 +148,8 @@ class Engine(RunControl, PluginControl):
             approve,
             lambda run, work, asked: self._services.work.records.asked(run, work, asked, is_held=True),
         )
-        self._mcp = McpBridge(mcp, questions.ask, None if self._spans is None else self._spans.mcp)
+        told = None if self._spans is None else self._spans.mcp
+        self._mcp = McpBridge(mcp, questions.ask, told, credentials, self._recorder.tools_changed)
         self._admission = Admission(
             self.config, self._plugins, policy, hooks, approve, self._recorder, self._mcp
         )

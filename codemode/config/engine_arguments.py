@@ -27,6 +27,7 @@ def check_engine_arguments(
     redact: object = True,
     plugins: object = (),
     ranker: object = None,
+    credentials: object = None,
 ) -> None:
     """Raises ConfigError. The readers of tools and namespaces check what is inside those."""
     if not _is_list(tools):
@@ -39,6 +40,8 @@ def check_engine_arguments(
         _refuse("audit", "a function that takes an audit event, or None", audit)
     if ranker is not None and not callable(ranker):
         _refuse("ranker", "a function that takes a SearchRequest and gives ids, or None", ranker)
+    if credentials is not None and not callable(credentials):
+        _refuse("credentials", "a function that takes a caller and a server's name, or None", credentials)
     if not isinstance(redact, bool) and not callable(redact):
         _refuse("redact", "True (shapes), False (values) or a function that decides for each value", redact)
     if not _is_list(plugins):

@@ -86,6 +86,14 @@ class LoopLate(_Event, frozen=True, tag="loop_late"):
     ms: float
 
 
+class ToolsChanged(_Event, frozen=True, tag="tools_changed"):
+    """An MCP server now describes tools otherwise than before. It belongs to no run: `run_id` is empty."""
+
+    type: ClassVar[Literal["tools_changed"]] = "tools_changed"
+    server: str
+    tools: tuple[str, ...]  # their ids
+
+
 class RunFinished(_Event, frozen=True, tag="finished"):
     """The last event of a run. A failed run has a `code`."""
 
@@ -105,4 +113,5 @@ Event = (
     | LimitHit
     | RunFinished
     | LoopLate
+    | ToolsChanged
 )

@@ -6,24 +6,42 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from codemode.config import ConfigError
 from codemode.contract.report import McpServerStats
 from codemode.executor.approvals import Ask
+from codemode.mcp.changes import ToolChanges
 from codemode.tools import Tool
 
 if TYPE_CHECKING:  # only engines with servers load it
+    from codemode.mcp.callers import CallerLinks
+    from codemode.mcp.credentials import Credentials
     from codemode.mcp.link import Link
     from codemode.otel.mcp_spans import McpSpans
 
 
 class McpBridge:
-    def __init__(self, given: object, ask: Ask, spans: McpSpans | None = None) -> None:
+    def __init__(
+        self,
+        given: object,
+        ask: Ask,
+        spans: McpSpans | None = None,
+        credentials: Credentials | None = None,
+        on_redefined: Callable[[str, Sequence[str]], None] | None = None,
+    ) -> None:
         """`given` is the configuration, or None. Raises ConfigError, also if the SDK is missing."""
         self.version = 0
+        self._callers: list[CallerLinks] = []
         self._links: list[Link] = [] if given is None else self._make(given, ask, spans)
+        if credentials is not None:
+            self._divide(credentials, ask, spans)
+        self.changes = ToolChanges(on_redefined)
+        for link in self._links:
+            link.on_redefined = self.changes.add
         self.has_servers = bool(self._links)
         self._tools: tuple[Tool, ...] | None = None
 
@@ -35,6 +53,18 @@ class McpBridge:
         if links and find_spec("mcp") is None:
             raise ConfigError("mcp", 'needs the MCP SDK: pip install "codemode[mcp]".')
         return links
+
+    def _divide(self, credentials: Credentials, ask: Ask, spans: McpSpans | None) -> None:
+        """Each caller's calls go by a connection of their own; the list of tools is read by the engine's."""
+        from codemode.mcp.callers import CallerLinks
+        from codemode.mcp.credentials import ask_credentials
+        from codemode.mcp.link import Link
+
+        for link in self._links:
+            callers = CallerLinks(link, credentials, lambda server: Link(server, _unheard, ask, spans))
+            link.route = callers.find
+            link.credentials = partial(ask_credentials, credentials, None, link.server.name)
+            self._callers.append(callers)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -62,7 +92,7 @@ class McpBridge:
             await self._attempt(idle)
 
     async def close(self) -> None:
-        await asyncio.gather(*(link.close() for link in self._links))
+        await asyncio.gather(*(part.close() for part in (*self._links, *self._callers)))
 
     async def probe(self, patience_seconds: float) -> None:
         """Asks each server used so far for its tools; `health` then tells the outcome."""
@@ -98,3 +128,7 @@ class McpBridge:
     def _changed(self) -> None:
         self.version += 1
         self._tools = None
+
+
+def _unheard() -> None:
+    """The tools of a caller's connection are not offered: those of the engine's own are."""

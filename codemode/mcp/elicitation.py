@@ -37,6 +37,11 @@ class Asking:
         self._running: list[CallAsking] = []
         self._told = False
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a call runs."""
+        return bool(self._running)
+
     @contextmanager
     def during(self, context: CallContext) -> Generator[CallAsking]:
         call = CallAsking(self._server, self._ask, context)

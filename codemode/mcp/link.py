@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from enum import Enum
 from typing import TYPE_CHECKING, Any, cast
@@ -19,6 +19,7 @@ from codemode.executor.failures import clean_message
 from codemode.gate.heartbeat import Alarm, within
 from codemode.gate.lane import lane
 from codemode.mcp.budget import Counts, Overspent
+from codemode.mcp.credentials import Secrets, with_credentials
 from codemode.mcp.elicitation import Asking
 from codemode.mcp.intake import Intake
 from codemode.mcp.listing import Listing
@@ -44,6 +45,9 @@ _FIRST_LIST_PAUSE_SECONDS = 0.25  # between two readings of a list that changes
 _MAX_LIST_PAUSES = 8  # the longest is a minute
 
 
+Route = Callable[[CallContext], Awaitable["Link"]]
+
+
 class LinkState(Enum):
     IDLE = "not connected yet"
     CONNECTING = "connecting"
@@ -66,6 +70,10 @@ class Link:
         self._listing = Listing(server, self._send)
         self._on_change = on_change
         self._spans = spans
+        self.on_redefined: Callable[[str, Sequence[str]], None] = _unheard
+        self.route: Route | None = None  # whose connection a call takes; without it this one
+        self.credentials: Callable[[], Awaitable[Mapping[str, str]]] | None = None  # of the engine itself
+        self._secrets = Secrets(_authorization(server))
         self._asking = Asking(server.name, ask)
         self._turns = asyncio.Semaphore(server.concurrency)
         self._keeper: asyncio.Task[None] | None = None
@@ -84,6 +92,14 @@ class Link:
     @property
     def is_idle(self) -> bool:
         return self._keeper is None
+
+    @property
+    def is_busy(self) -> bool:
+        return self._asking.is_busy
+
+    def keep_secret(self, given: Mapping[str, str]) -> None:
+        """What this connection carries and nobody may read in what its server says."""
+        self._secrets = Secrets(given)
 
     def start(self) -> None:
         if self._keeper is None:
@@ -120,6 +136,15 @@ class Link:
     # ---- calls ---------------------------------------------------------------------------------------------
 
     async def _send(self, method: str, params: dict[str, Any], context: CallContext) -> dict[str, Any]:
+        """By the connection of whoever calls. What it says of their secrets ends here."""
+        link = self if self.route is None else await self.route(context)
+        try:
+            result = await link._deliver(method, params, context)
+        except McpError as error:
+            raise link._secrets.strike_error(error) from None
+        return link._secrets.strike_result(result)
+
+    async def _deliver(self, method: str, params: dict[str, Any], context: CallContext) -> dict[str, Any]:
         async with self._turns:
             client = await self._connected()
             with self._asking.during(context) as asking:
@@ -198,8 +223,8 @@ class Link:
                 self.problem = f"it did not answer within {self.server.connect_timeout_ms / 1000:g} s"
         except Exception as error:  # a server or the SDK failed: that is the reason to tell, not our failure
             if not self._is_lost:
-                self.problem = _reason(error)
-            _log.debug("the connection to %s ended", self.server.name, exc_info=error)
+                self.problem = self._secrets.strike(_reason(error))
+            _log.debug("the connection to %s ended: %s", self.server.name, type(error).__name__)
         finally:
             self._client = None
             was_connected = was_connected and not self._is_offender  # then no call may hurry the next attempt
@@ -264,6 +289,11 @@ class Link:
         if found != self.tools:
             self.tools = found
             self._on_change()
+        if self._listing.changed:
+            _log.warning(
+                "%s has changed its tools: %.300s", self.server.name, ", ".join(self._listing.changed)
+            )
+            self.on_redefined(self.server.name, self._listing.changed)
 
     def _note_change(self) -> None:
         self._is_stale = True
@@ -290,7 +320,12 @@ class Link:
 
     @asynccontextmanager
     async def _transport(self) -> AsyncGenerator[TransportStreams]:
-        transport = self.server.transport
+        server = self.server
+        if self.credentials is not None:
+            given = await self.credentials()
+            server = with_credentials(server, given)
+            self.keep_secret({**_authorization(self.server), **given})
+        transport = server.transport
         intake = Intake(self.server.name, self.counts, self._note_change)
         if isinstance(transport, Stdio):
             async with open_stdio(self.server.name, transport, intake, self._note_loss) as streams:
@@ -298,6 +333,19 @@ class Link:
         else:
             async with open_http(self.server.name, transport, intake, self._note_loss) as streams:
                 yield streams
+
+
+def _unheard(server: str, names: Sequence[str]) -> None:
+    """Nobody has asked."""
+
+
+def _authorization(server: Server) -> dict[str, str]:
+    """The configured secret, as far as one can tell which it is."""
+    if isinstance(server.transport, Stdio):
+        return {}
+    return {
+        name: value for name, value in server.transport.headers.items() if name.lower() == "authorization"
+    }
 
 
 def _next(steps: Generator[None, None, tuple[Tool, ...]]) -> tuple[Tool, ...] | None:

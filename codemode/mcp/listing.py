@@ -54,6 +54,7 @@ class Listing:
         self._server = server
         self._send = send
         self._known: dict[str, tuple[bytes, Tool]] = {}
+        self.changed: tuple[str, ...] = ()  # names that the last list defines otherwise than the one before
         self._methods = [self._method(name) for name in METHODS if not server.excludes(name)]
 
     def read(self, listed: Iterable[dict[str, Any]]) -> tuple[Tool, ...]:
@@ -81,6 +82,8 @@ class Listing:
                 known[name] = self._tool(name, definition)
             except (ToolDefinitionError, msgspec.MsgspecError, ValueError, RecursionError) as problem:
                 _log.warning("%s: a tool is left out: %.300s", self._server.name, problem)
+        before = self._known
+        self.changed = tuple(name for name in known if name in before and known[name][0] != before[name][0])
         self._known = known
         return (*(tool for _, tool in known.values()), *self._methods)
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Self
 
 from codemode.gate.pace import Pace
 from codemode.mcp.budget import Overspent
+from codemode.mcp.credentials import Secrets
 from codemode.mcp.http_intake import (
     MAX_MESSAGE_BYTES,
     admitted_answer,
@@ -72,7 +73,7 @@ async def open_stdio(
         limit=MAX_MESSAGE_BYTES,
     )
     output = Output(process, intake, on_end)
-    drain = asyncio.create_task(_drain(name, process), name=f"codemode mcp {name} err")
+    drain = asyncio.create_task(_drain(name, process, Secrets(stdio.env)), name=f"codemode mcp {name} err")
     try:
         yield output, Input(process, intake)
     finally:
@@ -189,12 +190,13 @@ class Input(Stream):
         await self._process.stdin.drain()
 
 
-async def _drain(name: str, process: asyncio.subprocess.Process) -> None:
+async def _drain(name: str, process: asyncio.subprocess.Process, secrets: Secrets) -> None:
     assert process.stderr is not None
     pace = Pace()
     while chunk := await process.stderr.read(_CHUNK_BYTES):
         if _log.isEnabledFor(logging.DEBUG):
-            _log.debug("%s: %.1000s", name, chunk[:4000].decode(errors="replace").rstrip())
+            text = secrets.strike(chunk[:4000].decode(errors="replace").rstrip())
+            _log.debug("%s: %.1000s", name, text)
         await pace.after(_READ_SECONDS)
 
 

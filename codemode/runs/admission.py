@@ -60,6 +60,10 @@ class Admission:
         if self._mcp.has_servers:
             await self._mcp.prepare()
 
+    def changed_for(self, agent: str, session: str) -> str | None:
+        """A note for this session's model: tools that servers have changed since its last program."""
+        return self._mcp.changes.note_for(agent, session) if self._mcp.has_servers else None
+
     def environment(
         self,
         own: tuple[Tool, ...],

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from codemode_snapshots import NO_VALUE, Claim, RunScope
+from msgspec.structs import replace
 
 from codemode import clock
 from codemode.contract.error_codes import ErrorCode
@@ -103,9 +104,16 @@ class Execs:
             run.reserve(claim)
         run.set_program(program.program, program.language)
         self._runs.add(run)
+        changed = self._admission.changed_for(caller.agent, caller.session)
         self._recorder.exec_started(run, "" if asked.tool_call == NO_VALUE else asked.tool_call)
         result = self._recorder.leg_ended(run, await self._runs.lead(run, self._first_leg(run)))
         result = self.noted(with_duration(result, clock.ms_since(began)))
+        leg = Leg(self._services, run).lead(Start(self._config.timeout_ms))
+        result = self._recorder.leg_ended(run, await self._runs.lead(run, leg))
+        result = with_duration(result, clock.ms_since(began))
+        if changed is not None:
+            result = replace(result, notes=(changed, *result.notes))
+        result = self.noted(result)
         if run.has_ended:
             self._kept.put(run, result)
             await self._runs.conclude(run, result)

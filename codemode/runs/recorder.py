@@ -241,6 +241,12 @@ class Recorder:
         if self.hub.listeners:
             self.hub.publish(events.LoopLate(run_id="", at_ms=clock.wall_ms(), ms=ms))
 
+    def tools_changed(self, server: str, ids: Sequence[str]) -> None:
+        """A server defines tools anew: runs that go on keep what they have, so it belongs to none."""
+        if self.hub.listeners:
+            at = clock.wall_ms()
+            self.hub.publish(events.ToolsChanged(run_id="", at_ms=at, server=server, tools=tuple(ids)))
+
     # ---- snapshots -----------------------------------------------------------------------------------------
 
     def captured(self, run: Run, size: int, capture_us: int) -> None:
