@@ -107,9 +107,6 @@ class Execs:
         changed = self._admission.changed_for(caller.agent, caller.session)
         self._recorder.exec_started(run, "" if asked.tool_call == NO_VALUE else asked.tool_call)
         result = self._recorder.leg_ended(run, await self._runs.lead(run, self._first_leg(run)))
-        result = self.noted(with_duration(result, clock.ms_since(began)))
-        leg = Leg(self._services, run).lead(Start(self._config.timeout_ms))
-        result = self._recorder.leg_ended(run, await self._runs.lead(run, leg))
         result = with_duration(result, clock.ms_since(began))
         if changed is not None:
             result = replace(result, notes=(changed, *result.notes))
