@@ -22,6 +22,14 @@ from codemode.tools import AnswerNeeded, CallContext, Tool
 
 _log = logging.getLogger("codemode.approvals")
 
+MAX_QUESTION_BYTES = 256 << 10
+_MAX_SUMMARY = 2_000  # characters; a model may be shown it
+
+
+class QuestionTooLarge(Exception):
+    """What a tool asks is more than a person reads; the text says how much."""
+
+
 # True and False decide. With None the run waits for engine.approve or engine.deny.
 Approve = Callable[[ApprovalRequest], "Awaitable[Decision | bool | None] | Decision | bool | None"]
 
@@ -57,9 +65,15 @@ def request_approval(
 def request_answer(
     tool: Tool, arguments: dict[str, Any], context: CallContext, needed: AnswerNeeded
 ) -> ApprovalRequest:
-    """What a tool asks in its call. Raises TypeError or ValueError for a question that is not JSON."""
-    question = msgspec.json.decode(msgspec.json.encode(needed.question))
-    asked = request_approval(tool, arguments, context, needed.summary)
+    """What a tool asks in its call. Raises TypeError or ValueError for a question that is not JSON, and
+    QuestionTooLarge: it is kept while the program waits, and stored with it."""
+    encoded = msgspec.json.encode(needed.question)
+    if len(encoded) > MAX_QUESTION_BYTES:
+        raise QuestionTooLarge(f"a question of {len(encoded):,} bytes; it may have {MAX_QUESTION_BYTES:,}")
+    question, summary = msgspec.json.decode(encoded), str(needed.summary)
+    if len(summary) > _MAX_SUMMARY:
+        summary = summary[: _MAX_SUMMARY - 1] + "…"
+    asked = request_approval(tool, arguments, context, summary)
     name = answer_id(context, tool.id, arguments, question, context.answers)
     return msgspec.structs.replace(asked, id=name, question=question, answers=context.answers)
 

@@ -55,6 +55,7 @@ T = TypeVar("T")
 
 _MAX_RESULT_BYTES = 8 << 20
 _MAX_NAME = 120
+_MAX_ANSWERS = 100  # of a handler, to one call
 BROKEN = CallFailed("tool_error", "InternalError", "the call failed inside the engine")
 _CANCELLED = CallFailed("aborted", "Aborted", "the call was cancelled")
 # How long a cancelled task waits to see whether its loop goes on, before the caller hears of it.
@@ -346,6 +347,10 @@ class Executor:
             if not decision.approved:
                 return _not_approved(tool, decision)
             context = replace(context, answers=(*context.answers, decision.value))
+            if len(context.answers) > _MAX_ANSWERS:
+                told = f"{tool.name} asked {_MAX_ANSWERS} times in one call, and was answered each time"
+                return CallFailed("tool_error", "QuestionsWithoutEnd", told)
+            await asyncio.sleep(0)  # a tool that asks at once and a handler that answers at once
             result = await self._run_once(tool, arguments, context, calling)
         return result
 

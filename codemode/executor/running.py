@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from codemode.contract.telemetry import ANSWERED_BY
-from codemode.executor.approvals import request_answer
+from codemode.executor.approvals import QuestionTooLarge, request_answer
 from codemode.executor.calling import GRACE_SECONDS, Calling, leave_behind
 from codemode.executor.calls import CallFailed, CallOk, CallResult, NeedsApproval
 from codemode.executor.failures import failure_of, meta_of
@@ -119,6 +119,8 @@ def _question(
 ) -> CallFailed | NeedsApproval:
     try:
         return NeedsApproval(request_answer(tool, arguments, context, needed))
+    except QuestionTooLarge as refused:
+        return CallFailed("tool_error", "QuestionTooLarge", f"{tool.name} asked {refused}")
     except (TypeError, ValueError, msgspec.MsgspecError, RecursionError):
         return CallFailed("tool_error", "NotJson", f"{tool.name} asked a question that is not JSON")
 

@@ -132,6 +132,9 @@ static wasm_trap_t *fill_random(void *env, wasmtime_caller_t *caller, wasmtime_v
     return NULL;
 }
 
+/* A program, which alone may look things up: in other calls the bytes of the host's request are still in use, and the
+   answer to a lookup would take their place. */
+static bool is_running;
 static char *answer; /* owned; for the read that follows a lookup, whenever the guest makes it */
 static size_t answer_len;
 
@@ -139,7 +142,7 @@ static wasm_trap_t *lookup(void *env, wasmtime_caller_t *caller, wasmtime_val_ra
 {
     (void)env, (void)caller, (void)count;
     uint32_t kind = (uint32_t)slots[0].i32, at = (uint32_t)slots[1].i32, len = (uint32_t)slots[2].i32;
-    if (kind >= LOOKUP_KINDS)
+    if (kind >= LOOKUP_KINDS || !is_running)
         cr_die("a lookup of kind %u", kind);
     cr_span key = {cr_guest_bytes(at, len), len};
     cr_span found;
@@ -223,6 +226,9 @@ void cr_wasm_drop(void)
     wasmtime_store_delete(store);
     store = NULL;
     known_size = 0;
+    free(answer); /* it was for the program of this guest */
+    answer = NULL;
+    answer_len = 0;
 }
 
 enum cr_call cr_wasm_call(enum cr_export which, const uint64_t *arguments, size_t count, uint32_t *result)
@@ -231,7 +237,9 @@ enum cr_call cr_wasm_call(enum cr_export which, const uint64_t *arguments, size_
     for (size_t i = 0; i < count; i++)
         values[i].i64 = (int64_t)arguments[i];
     wasm_trap_t *trap = NULL;
+    is_running = which == CR_START || which == CR_DELIVER;
     refuse("a call", wasmtime_func_call_unchecked(context, &exports[which], values, MAX_ARGUMENTS, &trap));
+    is_running = false;
     if (trap) {
         uint8_t code = 0xFF;
         bool has_code = wasmtime_trap_code(trap, &code);

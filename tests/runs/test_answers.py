@@ -137,3 +137,33 @@ async def test_a_tool_that_needs_an_approval_too_is_approved_first_and_then_asks
         second = waiting(await host.wait(first.run_id), "approval")
         assert await host.approve(first.run_id, question(second), value=5)
         assert value_of(await host.wait(first.run_id)) == "5 to Ada"
+
+
+async def test_what_a_tool_asks_is_bounded_and_its_summary_is_a_text() -> None:
+    asks: list[tuple[Any, Any]] = [("x" * 3_000, None), (7, None), ("much", "y" * 262_143)]
+
+    @tool
+    async def ask(context: CallContext) -> str:
+        raise AnswerNeeded(*asks.pop(0))
+
+    async with engine([ask]) as host:
+        told: list[str] = []
+        for _ in range(2):
+            result = waiting(await host.exec("return await tools.ask({})"))
+            told += [call.approval.summary for call in result.pending_tool_calls if call.approval]
+        refused = await host.exec("return await tools.ask({}).catch((error) => error.message)")
+    assert told == ["x" * 1_999 + "…", "7"]
+    assert value_of(refused) == "ask asked a question of 262,145 bytes; it may have 262,144"
+
+
+async def test_a_tool_that_asks_without_end_and_a_handler_that_always_answers_come_to_an_end() -> None:
+    @tool
+    async def ask(context: CallContext) -> str:
+        raise AnswerNeeded("again", len(context.answers))
+
+    def approve(asked: ApprovalRequest) -> Decision:
+        return Decision(True, value=asked.summary)
+
+    async with engine([ask], approve=approve) as host:
+        ended = await host.exec("return await tools.ask({}).catch((error) => error.message)")
+    assert value_of(ended) == "ask asked 100 times in one call, and was answered each time"

@@ -125,6 +125,10 @@ def test_what_is_no_list_of_messages_is_torn(runner: Functions, torn: bytes) -> 
     assert runner.call("split", torn).split()[-1] == "torn"
 
 
+def test_an_alarm_of_an_earlier_deadline_stops_no_program(runner: Functions) -> None:
+    assert runner.call("watch", b"") == "went on"
+
+
 def sample_delta(dice: random.Random) -> bytes:
     extents: list[Extent] = []
     page = 100
