@@ -15,7 +15,7 @@ _OWN_THREAD = (
 
 
 class HomeLoop:
-    """The loop that was running when this was made. Work has the context variables of whoever gives it."""
+    """The loop that was running when this was made. Work has the context variables of its caller."""
 
     def __init__(self) -> None:
         try:

@@ -19,7 +19,7 @@ class Excess(NamedTuple):
 
 
 class SessionShares:
-    """Of one engine. `undivided` is the session of hosts that name none: it may have everything."""
+    """Counts for one engine. `undivided` is the session of hosts that name none: it may have everything."""
 
     def __init__(self, runs: int, size: int, percent: int, undivided: str) -> None:
         self._runs = share_of(runs, percent) if percent < 100 else None

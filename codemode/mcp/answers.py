@@ -93,7 +93,7 @@ def answering(server: str) -> Generator[RawAnswer]:
 
 
 def answer_wanted() -> RawAnswer | None:
-    """The answer of whoever sends a request just now."""
+    """The answer to the request that is being sent now."""
     return _current.get()
 
 

@@ -18,7 +18,7 @@ UNIT_BYTES = 16 << 10
 
 @dataclass(slots=True)
 class Counts:
-    """Of one server since the engine started, for its health."""
+    """Counts for one server since the engine started, for its health."""
 
     dropped: int = 0  # messages that nobody asked for, above the budget
     refused: int = 0  # messages that are too large, too deep or made of too many parts
@@ -30,7 +30,7 @@ class Overspent(Exception):
 
 
 class Budget:
-    """Of one connection."""
+    """What one connection may still send unasked."""
 
     def __init__(self, counts: Counts, clock: Callable[[], float] = time.monotonic) -> None:
         self._counts = counts

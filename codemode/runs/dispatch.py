@@ -14,7 +14,7 @@ _LOST = Explained("aborted", "The run was cancelled, or taken over by another en
 
 
 class Dispatch:
-    """Of one leg."""
+    """Asks the store, for one leg."""
 
     def __init__(self, stored: StoredRuns, run: Run) -> None:
         self._stored = stored

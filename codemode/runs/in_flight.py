@@ -252,7 +252,7 @@ class InFlight:
     # ---- waiting for it ------------------------------------------------------------------------------------
 
     def hint(self) -> None:
-        """Another engine may have changed the run: whoever waits for news looks."""
+        """Another engine may have changed the run: a wait for news looks."""
         self.is_hinted = True
         self.wake()
 

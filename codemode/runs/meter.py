@@ -84,7 +84,7 @@ class _Counters(Struct, omit_defaults=True):
     last_id: int = 0
     asked: int = 0  # calls that the program wanted, in line or started
     unawaited: list[str] = []  # calls that were under way when the program returned
-    ignored: list[str] = []  # locales, time zones and options that there are none of
+    ignored: list[str] = []  # locales, time zones and options that do not exist here
 
 
 class RunMeter:

@@ -135,7 +135,7 @@ class RunLookout:
         return None if found is None else _of_store(found, memory)
 
     def _of_result(self, run_id: str, scope: RunScope, result: CodeModeResult) -> RunDetails:
-        """Of a run that is over."""
+        """What is told of a run that is over."""
         failure = result if isinstance(result, Failed) else None
         known = result.telemetry
         if not known.calls:

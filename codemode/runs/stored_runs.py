@@ -313,7 +313,7 @@ class StoredRuns:
         )
 
     async def end(self, run_id: str, scope: RunScope, how: How, *, is_kept: bool = True) -> bool:
-        """Ends a run, whoever holds it. With `is_kept` its scope is told for a while how it ended."""
+        """Ends a run, also one that another engine holds. With `is_kept` its scope can ask how it ended."""
         self._shares.drop(run_id)
         keep_ms = self._limits.tombstone_ttl_ms if is_kept else 0
         return await self._call(lambda store: store.finish(run_id, how, caller=scope, keep_ms=keep_ms))

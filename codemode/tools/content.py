@@ -34,7 +34,7 @@ class Content:
     name: str | None
 
     def __init__(self, data: bytes, mime_type: str, name: str | None = None) -> None:
-        """Raises TypeError for data that is not bytes, ValueError for a MIME type that is none."""
+        """Raises TypeError for data that is not bytes, ValueError for text that is not a MIME type."""
         if not isinstance(data, bytes | bytearray | memoryview):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
             raise TypeError(f"content is bytes, not {type(data).__name__}")
         self._digest: bytes | None = None

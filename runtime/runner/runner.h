@@ -46,7 +46,7 @@ void cr_head_put(const void *data, size_t len);
 void cr_head_text(const char *text);
 void cr_head_uint(uint64_t value);
 void cr_head_string(cr_span utf8,
-                    size_t most); /* as a JSON string: at most so many characters, U+FFFD for what is none */
+                    size_t most); /* as a JSON string: at most so many characters, U+FFFD for what is not one */
 void cr_tail_begin(size_t len);   /* sends the head; exactly len bytes must follow */
 void cr_tail_put(const void *data, size_t len);
 void cr_frame_end(void);

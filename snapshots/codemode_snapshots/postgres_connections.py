@@ -139,7 +139,7 @@ def translated(connection: Connection) -> Generator[None]:
     try:
         yield
     except errors.IntegrityError:
-        raise  # what a statement may run into is for whoever wrote it
+        raise  # what a statement may run into is for its author
     except psycopg.Error as error:
         if connection.closed:
             _log.warning("the connection to PostgreSQL was lost: %s", error)

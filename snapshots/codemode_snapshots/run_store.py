@@ -38,7 +38,7 @@ Changed = Callable[[Collection[str]], None]
 
 class Feed(Protocol):
     """Hints for one node. Nothing depends on them but how soon a node looks: a hint may come late, twice, for
-    a change of the node's own, or not at all, so whoever awaits a run looks again now and then."""
+    a change of the node's own, or not at all, so a node that awaits a run looks again now and then."""
 
     def watch(self, run_id: str, *, soon: bool = False) -> None:
         """Hint at changes of this run from now on: other nodes' saves, claims, settlements, decisions and

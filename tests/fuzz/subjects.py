@@ -13,6 +13,7 @@ from tests.fuzz.program_fuzzer import programs
 from tests.fuzz.rpc_fuzzer import lines, live_server
 from tests.fuzz.runner import Opener
 from tests.fuzz.snapshot_fuzzer import delta_bytes, envelopes, store_files
+from tests.fuzz.typescript_fuzzer import typescript_texts
 from tests.fuzz.worker_fuzzer import worker_orders
 
 # Decoders of foreign bytes in pure Python: also what coverage-guided runs can look into.
@@ -31,6 +32,7 @@ FUZZERS: dict[str, Opener] = {
     "store-files": store_files,
     "deltas": delta_bytes,
     "native": native_functions,
+    "typescript": typescript_texts,
     "guest-suspension": guest_suspension,
     "engine-suspension": engine_suspension,
     "programs": programs,

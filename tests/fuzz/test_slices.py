@@ -10,6 +10,7 @@ from random import Random
 
 import pytest
 from codemode_runtime import parts
+from codemode_runtime.compile import prepare
 from codemode_runtime.frames import Frame, FrameReader
 from codemode_snapshots.sqlite_records import RecordReader
 from msgspec import MsgspecError
@@ -40,6 +41,7 @@ TRIES = {
     "store-files": 60,
     "deltas": 60,
     "native": 1500,
+    "typescript": 60,
     "guest-suspension": 20,
     "engine-suspension": 8,
     "programs": 30,
@@ -54,6 +56,7 @@ def machine() -> None:
     """Compiled code stays mapped for the rest of the process: nobody left it behind. What is built only once
     takes longer than a slice."""
     load_machine()
+    prepare("enum E {}", "typescript")
     with runner_functions(sanitized=True):
         pass
 
