@@ -32,6 +32,4 @@ def test_hundreds_of_handles_of_one_picture_neither_hold_up_the_loop_nor_fill_th
     found, worst, grown = measured(scenario)
     assert isinstance(found, Waiting)
     assert worst < MOST_UNITS
-    assert grown < 10 * len(
-        _PICTURE
-    )  # in the run, and in its state on the way to the store
+    assert grown < 10 * len(_PICTURE)  # in the run, and in its state on the way to the store
