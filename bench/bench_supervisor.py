@@ -142,6 +142,14 @@ async def measure_warm() -> None:
         show("concurrent reused, 8 callers", samples, runs_per_second=round(per_second))
 
 
+def measure_costs() -> None:
+    """Processor time of a run by process, and memory, as the side by side benchmark tells them."""
+    command = [sys.executable, "-m", "bench.side_by_side.subjects.costs", "--quick"]
+    project = Path(__file__).resolve().parent.parent
+    output = subprocess.run(command, cwd=project, capture_output=True, check=True, text=True).stdout
+    emit("a run with one call, by process", json.loads(output))
+
+
 def measure_cold() -> None:
     imports: list[float] = []
     for name, keep in (("cached", True), ("compiling", False)):
@@ -218,5 +226,6 @@ def print_table() -> None:
 
 if __name__ == "__main__":
     asyncio.run(measure_warm())
+    measure_costs()
     measure_cold()
     print_table()

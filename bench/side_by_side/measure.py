@@ -36,6 +36,8 @@ def measure(pace: Pace) -> Results:
         if subject.role != "floor":
             _tell(f"memory and isolation: {subject.title}")
             _inspect(results, subject)
+    _tell("processor time and memory of a run")
+    cost(results, pace)
     for series in GROWS:
         _tell(f"growth: {GROWS[series]}")
         grow(results, series, pace)
@@ -66,17 +68,29 @@ def _inspect(results: Results, subject: Subject) -> None:
 
 def grow(results: Results, series: str, pace: Pace) -> None:
     """In a process of its own: what it holds at the end is given back by its death."""
+    found = _printed(results, f"growth, {series}", ["growth", series], pace)
+    if found is not None:
+        results.growth[series] = [_point(point) for point in found]
+
+
+def cost(results: Results, pace: Pace) -> None:
+    results.costs = _printed(results, "costs", ["costs"], pace) or {}
+
+
+def _printed(results: Results, name: str, subject: list[str], pace: Pace) -> Any:
+    """What a script of this engine alone prints; None, and a cell that says so, if it fails."""
+    module, *arguments = subject
     flags = ["--quick"] if pace.is_quick else []
-    command = [sys.executable, "-m", "bench.side_by_side.subjects.growth", series, *flags]
+    command = [sys.executable, "-m", f"bench.side_by_side.subjects.{module}", *arguments, *flags]
     try:
         done = subprocess.run(
             command, cwd=PROJECT, capture_output=True, text=True, timeout=GROWTH_PATIENCE_SECONDS, check=True
         )
     except subprocess.SubprocessError as error:
         words = str(getattr(error, "stderr", "") or error).strip().splitlines()
-        results.cells.setdefault(OURS, {})[f"growth, {series}"] = NoCell(words[-1][:300], failed=True)
-        return
-    results.growth[series] = [_point(point) for point in json.loads(done.stdout)]
+        results.cells.setdefault(OURS, {})[name] = NoCell(words[-1][:300], failed=True)
+        return None
+    return json.loads(done.stdout)
 
 
 def _point(samples: dict[str, Any]) -> Point:

@@ -78,7 +78,8 @@ def write(results: Results, file: Path) -> None:
 
 def render(results: Results, pictures: dict[str, str]) -> str:
     """`pictures` are the plots there are, and where they lie."""
-    lines = [*prose.opening(results), "## Goals", "", *tables.goals(goals(results))]
+    lines = [*prose.opening(results), "## Outside the host's process", "", *prose.outside(results)]
+    lines += [*tables.outside(results), "## Goals", "", *tables.goals(goals(results))]
     for title, blocks in SECTIONS.items():
         lines += [f"## {title}", ""]
         for block in blocks:
@@ -90,6 +91,8 @@ def render(results: Results, pictures: dict[str, str]) -> str:
         "",
         *tables.memory(results),
     ]
+    if results.costs:
+        lines += ["## What a run costs", "", *prose.costs(), *tables.costs(results)]
     lines += ["## Growth", "", "codemode through its confined worker; milliseconds, or as said.", ""]
     for name in results.growth:
         lines += [*tables.growth(results, name), *_picture(f"growth-{name}", pictures)]

@@ -6,7 +6,7 @@ from bench.side_by_side import tables
 from bench.side_by_side.charts import number
 from bench.side_by_side.footprint import IN_HOST
 from bench.side_by_side.results import Results
-from bench.side_by_side.verdicts import Standing, goals, standings
+from bench.side_by_side.verdicts import OURS, Standing, goals, standings
 
 MARKS = {True: "met", False: "not met", None: "unknown"}
 
@@ -50,7 +50,33 @@ def summary(results: Results) -> str:
         f"{'won' if one.is_won else 'lost':8}{one.row.title}: {_versus(results, one)}"
         for one in standings(results)
     ]
+    lines += ["", *outside(results)[:1]]
     return "\n".join(lines)
+
+
+def outside(results: Results) -> list[str]:
+    """The verdict: among engines that keep a program out of the host's process."""
+    counts: list[str] = []
+    ways = {OURS: "a confined process for each leg", "session": "processes used again within a session"}
+    for key, how in ways.items():
+        found = standings(results, key, outside=True)
+        if found:
+            counts.append(f"with {how} in {sum(one.is_won for one in found)} of {len(found)}")
+    verdict = f"codemode is first {', '.join(counts)} rows. " if counts else ""
+    return [
+        f"{verdict}Milliseconds, p50 / p99, or as said; the best is bold. An escape from one of the others "
+        "lands in a process that nothing confines. Those inside the host's process are in the tables below.",
+        "",
+    ]
+
+
+def costs() -> list[str]:
+    return [
+        "Processor time for one run with one call, in milliseconds, eight callers at once: the host's, the "
+        "zygote's for a fork, and the worker's, from fork to exit where it is used once. `host, one call` is "
+        "one caller with workers that are used again, at the 25th percentile. Memory is proportional (PSS).",
+        "",
+    ]
 
 
 def won_and_lost(results: Results) -> list[str]:
@@ -59,7 +85,8 @@ def won_and_lost(results: Results) -> list[str]:
     won = [one for one in found if one.is_won]
     lost = [one for one in found if not one.is_won]
     return [
-        f"codemode with a confined process for each leg is first in {len(won)} of {len(found)} rows.",
+        "With the engines inside the host's process for company, codemode with a confined process for each "
+        f"leg is first in {len(won)} of {len(found)} rows.",
         "",
         *(f"* won: **{one.row.title}**, {_versus(results, one)}." for one in won),
         *(f"* lost: **{one.row.title}**, {_versus(results, one)}{_reason(results, one)}." for one in lost),

@@ -44,6 +44,7 @@ class Results(Struct):
     busy: list[dict[str, float]] = field(default_factory=list[dict[str, float]])  # before each round
     cells: dict[str, dict[str, AnyCell]] = field(default_factory=dict[str, dict[str, AnyCell]])
     growth: dict[str, list[Point]] = field(default_factory=dict[str, list[Point]])
+    costs: dict[str, float] = field(default_factory=dict[str, float])  # of this engine: subjects/costs.py
     format: int = FORMAT
 
     def p50(self, subject: str, metric: str) -> float | None:

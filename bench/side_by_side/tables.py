@@ -8,9 +8,9 @@ from statistics import median
 from bench.side_by_side.charts import number
 from bench.side_by_side.footprint import CONFINED, IN_HOST, OWN_PROCESS
 from bench.side_by_side.results import Point, Results, SubjectFacts
-from bench.side_by_side.rows import FLOOR, MEMORY, Row
+from bench.side_by_side.rows import FLOOR, JUDGED, MEMORY, Row
 from bench.side_by_side.samples import AnyCell, Cell, NoCell
-from bench.side_by_side.verdicts import OURS, Goal
+from bench.side_by_side.verdicts import OURS, Goal, is_outside
 
 MET = {True: "met", False: "**not met**", None: "cannot be said"}
 ESCAPES = {
@@ -74,6 +74,25 @@ def comparison(results: Results, rows: Sequence[Row], against: str = OURS) -> li
     absent = [results.subjects[key].title for key in keys if _lacks_all(results, key, shown)]
     note = [f"Without this: {', '.join(absent)}.", ""] if absent else []
     return [*table(head, body), *note]
+
+
+def outside(results: Results) -> list[str]:
+    """A line per row, a column per engine whose programs run outside the host's process; the best is bold."""
+    keys = [key for key in results.with_role("ours", "peer") if is_outside(results, key)]
+    body: list[list[str]] = []
+    for row in JUDGED:
+        found = {key: value for key in keys if (value := results.p50(key, row.metric)) is not None}
+        if not found:
+            continue
+        best = (max if row.higher_is_better else min)(found.values())
+        cells = {key: _cell(results, key, row, key) for key in keys}
+        marked = [f"**{cell}**" if found.get(key) == best else cell for key, cell in cells.items()]
+        body.append([row.title if row.unit == "ms" else f"{row.title} ({row.unit})", *marked])
+    return table(["", *(results.subjects[key].title for key in keys)], body)
+
+
+def costs(results: Results) -> list[str]:
+    return table(["of codemode", ""], [[name, number(value)] for name, value in results.costs.items()])
 
 
 def _lacks_all(results: Results, key: str, rows: Sequence[Row]) -> bool:

@@ -77,7 +77,7 @@ class Leg:
         self._restored_bytes = 0
         self._computed = 0.0  # seconds
         self._waited = 0.0
-        self._may_park = policy.may_suspend
+        self._may_park = True
         self._dispatch = Dispatch(services.stored, run)
 
     async def lead(self, opening: Opening) -> CodeModeResult:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.side_by_side import __main__ as command
-from bench.side_by_side import page, plots, prose, results
+from bench.side_by_side import page, plots, prose, results, tables
 from bench.side_by_side.compare import compare
 from bench.side_by_side.footprint import per_run
 from bench.side_by_side.lineup import LINEUP, Package, Subject
@@ -126,10 +126,50 @@ def test_a_lost_row_names_the_winner_and_where_its_escape_lands() -> None:
     (standing,) = standings(found)
     assert (standing.best, standing.is_won, standing.factor) == ("quickjs-emscripten", False, 4.0)
     told = prose.won_and_lost(found)
-    assert told[0] == "codemode with a confined process for each leg is first in 0 of 1 rows."
+    assert told[0] == (
+        "With the engines inside the host's process for company, codemode with a confined process for each"
+        " leg is first in 0 of 1 rows."
+    )
     assert told[2].startswith(
         "* lost: **1 + 1**, 2 ms against 0.5 of quickjs-emscripten, 4 times; an escape from that one lands"
     )
+
+
+def test_the_verdict_counts_rows_among_engines_outside_the_hosts_process() -> None:
+    found = made(
+        worker={"warm.ms": steady(2.0), "crowd 8.per_second": steady(900)},
+        session={"warm.ms": steady(0.9), "crowd 8.per_second": steady(3000)},
+        monty={"warm.ms": steady(1.0), "crowd 8.per_second": steady(1000)},
+        quickjs_emscripten={"warm.ms": steady(0.1), "crowd 8.per_second": steady(9000)},
+    )
+    found.subjects["monty"].escape = "own process"
+    assert [one.is_won for one in standings(found, outside=True)] == [False, False]
+    assert [one.is_won for one in standings(found, "session", outside=True)] == [True, True]
+    assert prose.outside(found)[0].startswith(
+        "codemode is first with a confined process for each leg in 0 of 2,"
+        " with processes used again within a session in 2 of 2 rows. "
+    )
+    assert tables.outside(found) == [
+        "|  | codemode | codemode, workerReuse within a session | pydantic-monty (Python) |",
+        "| --- | --- | --- | --- |",
+        "| 1 + 1 | 2 / 2 | **0.9 / 0.9** | 1 / 1 |",
+        "| 8 callers (runs/s) | 900 | **3,000** | 1,000 |",
+        "",
+    ]
+    told = {goal.title: goal.met for goal in goals(found)}
+    assert told["1 + 1: ahead of pydantic-monty"] is False
+    assert told["1 + 1, within a session: ahead of pydantic-monty"] is True
+    assert told["8 callers: at least 0.8 times pydantic-monty's runs a second"] is True
+    assert told["8 callers, within a session: at least 1 times pydantic-monty's runs a second"] is True
+
+
+def test_what_a_run_costs_is_on_the_page_with_its_goals() -> None:
+    found = made(worker={"warm.ms": steady(2.0)})
+    found.costs = {"host, one call": 0.2, "worker, single-use": 0.7}
+    told = {goal.title: goal.met for goal in goals(found)}
+    assert told["processor time of the host for a run with one call, workers used again: at most 0.35 ms"]
+    assert not told["processor time of a worker from fork to exit: at most 0.6 ms"]
+    assert "| worker, single-use | 0.7 |" in page.render(found, {})
 
 
 def test_throughput_is_won_by_the_higher_number() -> None:

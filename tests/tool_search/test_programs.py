@@ -238,3 +238,39 @@ async def test_workers_are_not_started_for_modes_that_run_no_program() -> None:
         await engine.tool_search({"mode": "code"}).prepare()
         await until(lambda: engine.stats()["workers"]["spawned"] > 0)
         assert none == 0
+
+
+@pytest.mark.guarantee("a-waiting-program-holds-no-worker")
+async def test_a_program_that_waits_lets_go_of_its_worker_for_another_and_then_goes_on() -> None:
+    desk = Desk()
+    async with Engine(desk.tools, False, settings={"maxWorkers": 1}) as engine:
+        prepared = await engine.tool_search({"mode": "code"}).prepare()
+        text = (
+            "const kept = new Map([[1, 'x']]); console.log('before');\n"
+            "const [n] = await Promise.all([openclaw.tools.call('hold', { name: 'a' })]);\n"
+            "console.log('after'); const hits = await openclaw.tools.search('hold');\n"
+            "return [n, [...kept], hits.length > 0];"
+        )
+        waits = asyncio.create_task(prepared.call("tool_search_code", {"code": text}))
+        await desk.asked("a")
+        assert (await prepared.call("tool_search_code", {"code": "return 'meanwhile'"})).value == "meanwhile"
+        assert engine.stats().totals.counts["parked"] == 1
+        desk.answer("a", 7)
+        answer = await waits
+        assert answer.value == [7, [[1, "x"]], True]
+        assert [line.text for line in answer.output] == ["before", "after"]
+
+
+@pytest.mark.guarantee("one-shot-programs-keep-their-deadline")
+async def test_a_program_that_has_let_go_of_its_worker_is_ended_at_its_deadline_all_the_same() -> None:
+    desk = Desk()
+    async with Engine(desk.tools, False, settings={"maxWorkers": 1}) as engine:
+        prepared = await engine.tool_search({"mode": "code", "codeTimeoutMs": 1000}).prepare()
+        text = "return await openclaw.tools.call('hold', { name: 'a' })"
+        waits = asyncio.create_task(prepared.call("tool_search_code", {"code": text}))
+        await desk.asked("a")
+        assert (await prepared.call("tool_search_code", {"code": "return 1"})).value == 1
+        code, told = failure(await waits)
+        assert (code, "It was waiting for hold, which was cancelled." in told) == ("timeout", True)
+        assert (desk.cancelled, await engine.runs()) == (["a"], [])
+        assert engine.stats().totals.counts["parked"] == 1
