@@ -258,7 +258,7 @@ async def test_a_program_that_waits_lets_go_of_its_worker_for_another_and_then_g
         desk.answer("a", 7)
         answer = await waits
         assert answer.value == [7, [[1, "x"]], True]
-        assert [line.text for line in answer.output] == ["before", "after"]
+        assert [line["text"] for line in answer.to_dict()["output"]] == ["before", "after"]
 
 
 @pytest.mark.guarantee("one-shot-programs-keep-their-deadline")
