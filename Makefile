@@ -89,7 +89,7 @@ pythons: image  ## the suite on every other Python that is here; a part: make py
 
 docs: $(READY)  ## the documentation as a site, in .cache/site: strict, every link and anchor checked
 	@$(BIN)/python -c 'import material' 2>/dev/null || $(BIN)/python -m pip install --quiet --group docs
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "built .cache/site: open index.html, or: $(BIN)/mkdocs serve"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict  # not --quiet: it would not count warnings then
 
 release-check: image  ## the wheel, installed in clean environments on every Python that is here, and used
 	@$(BIN)/python release/check.py

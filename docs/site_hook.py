@@ -32,6 +32,12 @@ _LINK = re.compile(r"(!?)\[([^\]\n]*(?:\n[^\]\n]*)?)\]\(([^)\s]+)\)")
 _FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 
 
+def on_config(config: Any) -> Any:
+    pages = sorted((PROJECT / "docs" / "decisions").glob("*.md"))
+    config["nav"].append({"Decisions": [f"decisions/{page.name}" for page in pages]})
+    return config
+
+
 def on_files(files: Any, config: Any) -> Any:
     for place, site in PAGES.items():
         files.append(File.generated(config, site, abs_src_path=str(PROJECT / place)))
