@@ -1,4 +1,4 @@
-"""session_status, sessions_list and sessions_history: what an agent did, from the trajectories of its engine.
+"""session_status, sessions_list and sessions_history: what an agent did, from its trajectories and worlds.
 
 A program sees the sessions of its own agent. What trajectories keep of values is the host's choice
 (`recordPayloads`); these tools show no more than that.
@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated, Protocol, TypedDict
+from itertools import islice
+from typing import Annotated, NotRequired, Protocol, TypedDict
 
 import msgspec
 
 from codemode import clock
+from codemode.contract.report import WorldInfo
 from codemode.tools import CallContext, Tool, ToolError, tool
 from codemode.trajectory.shapes import SessionTrajectory, Trajectory
 
 _MAX_SESSIONS = 100
 _MAX_CALLS = 50
+_MAX_NAMES = 100
 
 _Runs = Annotated[int, msgspec.Meta(ge=1, le=50)]
 
@@ -30,6 +33,13 @@ class SessionSource(Protocol):
     async def session_trajectory(
         self, session: str = ..., *, agent: str = ...
     ) -> SessionTrajectory | None: ...
+    async def world(self, session: str = ..., *, agent: str = ...) -> WorldInfo | None: ...
+
+
+class WorldLine(TypedDict):
+    names: dict[str, str]
+    bytes: int
+    programs: int
 
 
 class SessionStatus(TypedDict):
@@ -40,6 +50,7 @@ class SessionStatus(TypedDict):
     runs: int
     waiting: int
     toolCalls: int
+    variables: NotRequired[WorldLine]
 
 
 class SessionLine(TypedDict):
@@ -73,10 +84,10 @@ def session_tools(source: Callable[[], SessionSource]) -> list[Tool]:
     """`source` gives the engine when a tool is called: the tools are made before the engine is."""
 
     async def session_status(context: CallContext) -> SessionStatus:
-        """Tells about this session: its names, the time, how many programs it ran and what they called."""
+        """Tells about this session: its names, the time, its programs, calls, and variables that stay."""
         found = await source().session_trajectory(context.session_id, agent=context.agent_id)
         runs = found.runs if found is not None else ()
-        return {
+        told: SessionStatus = {
             "agent": context.agent_id,
             "session": context.session_id,
             "runId": context.run_id,
@@ -85,6 +96,11 @@ def session_tools(source: Callable[[], SessionSource]) -> list[Tool]:
             "waiting": sum(run.status == "waiting" for run in runs),
             "toolCalls": sum(len(leg.calls) + leg.more_calls for run in runs for leg in run.calls),
         }
+        world = await source().world(context.session_id, agent=context.agent_id)
+        if world is not None:
+            names = dict(islice(world.names.items(), _MAX_NAMES))
+            told["variables"] = {"names": names, "bytes": world.bytes, "programs": world.programs}
+        return told
 
     async def sessions_list(context: CallContext) -> SessionLines:
         """Lists the sessions of this agent that are still known, the latest first."""

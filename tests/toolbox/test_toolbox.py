@@ -67,6 +67,16 @@ async def test_sessions_of_an_agent_are_told_and_those_of_another_are_not(tmp_pa
     assert not isinstance(hidden, Completed)
 
 
+async def test_the_status_of_a_session_names_the_variables_that_stay(tmp_path: Path) -> None:
+    config = {"enabled": True, "sessionState": "keep"}
+    async with Toolbox("minimal") as box, Engine(box.tools, config) as engine:
+        box.bind(engine)
+        status = "return (await tools.session_status({})).variables"
+        assert value_of(await engine.exec(f"const rate = 3; {status}"))["names"] == {}
+        variables = value_of(await engine.exec(status))
+    assert (variables["names"], variables["programs"]) == ({"rate": "number"}, 1)
+
+
 async def test_a_toolbox_without_an_engine_says_what_to_call() -> None:
     async with Toolbox("minimal") as box, Engine(box.tools) as engine:
         result = await engine.exec("return await tools.session_status({}).catch((e) => e.message)")
