@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from codemode.contract.error_codes import ERRORS as ERRORS
     from codemode.contract.error_codes import ErrorCode as ErrorCode
     from codemode.contract.events import (
+        ApprovalClosed,
+        ApprovalOpened,
         CallFinished,
         CallStarted,
         CallUpdated,
@@ -86,7 +88,10 @@ if TYPE_CHECKING:
     from codemode.plugins import Plugin, PluginHealth
     from codemode.policy import Policy
     from codemode.runs.event_hub import Subscription
+    from codemode.runs.open_approvals import OpenApproval
     from codemode.runs.run_details import RunDetails
+    from codemode.runs.run_lists import RunPage, RunQuery, RunSummary
+    from codemode.runs.run_report import ErrorReport, RunReport
     from codemode.runs.whole_run import OnWaiting as OnWaiting
     from codemode.surface import PayloadRefused, PreparedRun, check_payload, render_tools
     from codemode.surface import Provider as Provider
@@ -123,8 +128,8 @@ _NAMES = {
     "codemode.config": "CodeModeConfig ConfigError EngineSettings load_config read_config",
     "codemode.contract.envelope": "to_envelope",
     "codemode.contract.events": (
-        "CallFinished CallStarted CallUpdated Event LimitHit LoopLate OutputAdded ToolsChanged "
-        "RunFinished RunResumed RunStarted RunSuspended"
+        "ApprovalClosed ApprovalOpened CallFinished CallStarted CallUpdated Event LimitHit "
+        "LoopLate OutputAdded RunFinished RunResumed RunStarted RunSuspended ToolsChanged"
     ),
     "codemode.contract.report": (
         "EngineStats EngineTotals LoopStats McpServerStats RunInfo WorkerStats ZygoteStats"
@@ -147,7 +152,10 @@ _NAMES = {
     "codemode.plugins": "Plugin PluginHealth",
     "codemode.policy": "Policy",
     "codemode.runs.event_hub": "Subscription",
+    "codemode.runs.open_approvals": "OpenApproval",
     "codemode.runs.run_details": "RunDetails",
+    "codemode.runs.run_lists": "RunPage RunQuery RunSummary",
+    "codemode.runs.run_report": "ErrorReport RunReport",
     "codemode.surface": "PayloadRefused PreparedRun check_payload render_tools",
     "codemode.tool_search": "ToolSearch comparison_report",
     "codemode.tools": (
@@ -174,6 +182,8 @@ __all__ = [
     "AfterToolCall",
     "AnswerNeeded",
     "AnswerWith",
+    "ApprovalClosed",
+    "ApprovalOpened",
     "ApprovalRequest",
     "AuditEvent",
     "BeforeToolCall",
@@ -198,6 +208,7 @@ __all__ = [
     "EngineSettings",
     "EngineStats",
     "EngineTotals",
+    "ErrorReport",
     "Event",
     "Failed",
     "File",
@@ -217,6 +228,7 @@ __all__ = [
     "Namespace",
     "NamespaceContext",
     "NeedsApproval",
+    "OpenApproval",
     "OpenTelemetry",
     "Output",
     "OutputAdded",
@@ -234,8 +246,12 @@ __all__ = [
     "RunFailed",
     "RunFinished",
     "RunInfo",
+    "RunPage",
+    "RunQuery",
+    "RunReport",
     "RunResumed",
     "RunStarted",
+    "RunSummary",
     "RunSuspended",
     "RunWaiting",
     "Scope",

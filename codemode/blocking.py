@@ -147,6 +147,14 @@ class BlockingEngine:
     run_info = _front(Engine.run_info)
     world = _front(Engine.world)
     reset = _front(Engine.reset)
+    run_report = _front(Engine.run_report)
+    run_owner = _front(Engine.run_owner)
+    list_runs = _front(Engine.list_runs)
+    count_runs = _front(Engine.count_runs)
+    approvals = _front(Engine.approvals)
+    list_tools = _front(Engine.list_tools)
+    describe_tool = _front(Engine.describe_tool)
+    store_info = _front(Engine.store_info)
     trajectory = _front(Engine.trajectory)
     session_trajectory = _front(Engine.session_trajectory)
     sessions = _front(Engine.sessions)
@@ -167,6 +175,10 @@ class BlockingEngine:
         """The events from now on, of one run or of all. They end with the run, or when the engine closes."""
         self.thread.require_start()
         return BlockingEvents(self.thread, self.thread.look(lambda: self.engine.events(run_id)))
+
+    def owner_here(self, run_id: str) -> Scope | None:
+        """As `run_owner`, of a run that this engine knows now: without a look into the store."""
+        return self.thread.look(lambda: self.engine.owner_here(run_id))
 
     def register(self, plugin: Plugin) -> None:
         """Adds the plugin's tools, namespaces and probe, or nothing of it. Raises ConfigError."""

@@ -35,6 +35,7 @@ from codemode.plugins.control import PluginControl
 from codemode.policy import read_allow
 from codemode.runs.admission import Admission
 from codemode.runs.adopt import Adopter
+from codemode.runs.approval_bell import ApprovalBell
 from codemode.runs.approvals import Approvals
 from codemode.runs.caller_task import finish_despite_cancel
 from codemode.runs.engine_report import stats_of
@@ -46,13 +47,13 @@ from codemode.runs.kept_results import KeptResults
 from codemode.runs.kept_shapes import KeptShapes
 from codemode.runs.known_runs import KnownRuns
 from codemode.runs.leg import Services
+from codemode.runs.looks import Looks
 from codemode.runs.loop_watch import LoopWatch
 from codemode.runs.meter import Tally
 from codemode.runs.questions import Questions
 from codemode.runs.recorder import Recorder
 from codemode.runs.resume import Resumer
 from codemode.runs.run_control import RunControl
-from codemode.runs.run_details import RunLookout
 from codemode.runs.store_limits import store_limits
 from codemode.runs.stored_runs import StoredRuns
 from codemode.runs.trajectory_archive import TrajectoryArchive
@@ -139,12 +140,14 @@ class Engine(RunControl, PluginControl):
         limits, percent = store_limits(self.config, self.settings), self.settings.session_share_percent
         keys, keep_ms = read_keys(store_key), self.config.snapshot_ttl_seconds * 1000
         self._stored = StoredRuns(store, limits, keys, percent, keep_ms)
-        archive = TrajectoryArchive(self._stored, Recording(redact))
+        archive = TrajectoryArchive(self._stored, Recording(redact), self.settings)
         self._spans, content = open_spans(otel, self.stats), self.config.max_content_bytes
-        self._recorder = Recorder(Tally(), EventHub(), archive, audit, content, self._spans)
+        bell = ApprovalBell(hooks)
+        self._recorder = Recorder(Tally(), EventHub(), archive, audit, content, self._spans, bell)
         questions = Questions(
             lambda run_id: self._runs.get(run_id),
             self._recorder.approval_asked,
+            self._recorder.approval_closed,
             approve,
             lambda run, work, asked: self._services.work.records.asked(run, work, asked, is_held=True),
         )
@@ -175,7 +178,7 @@ class Engine(RunControl, PluginControl):
         self._kept = KeptResults(self.config.snapshot_ttl_seconds)
         self._waits = Waits(self._runs, Resumer(self._services, adopter), self._recorder, self._kept)
         self._execs = Execs(self._services, self._admission, self._runs, self._kept, self._unready)
-        self._lookout = RunLookout(self._runs, self._stored, archive, self._kept)
+        self._looks = Looks(self._runs, self._stored, archive, self._kept)
         self._approvals = Approvals(self._runs, adopter, self._services)
         self._loop_watch = LoopWatch(self._recorder.loop_was_late)
         self._doctor = Doctor(self._supervisor, self._stored, self._mcp, self._plugins, self._loop_watch)
@@ -251,10 +254,9 @@ class Engine(RunControl, PluginControl):
         if self._apis is not None:
             await self._apis.close()
         await self._supervisor.close()
+        await self._looks.past.flush()
         await self._stored.close()
-        self._recorder.hub.close()
-        if self._spans is not None:
-            self._spans.close()
+        await self._recorder.close()
 
     def _unready(self) -> Failed | None:
         """Why nothing can run, or None. Raises RuntimeError in another event loop than the engine's."""

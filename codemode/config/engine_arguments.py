@@ -13,7 +13,7 @@ from codemode.config import ConfigError
 from codemode.config.rules import shown
 from codemode.config.store_argument import check_store, read_keys
 
-_HOOKS = ("before_tool_call", "after_tool_call")
+_HOOKS = ("before_tool_call", "after_tool_call", "approval_opened", "approval_closed")
 
 
 def check_engine_arguments(
@@ -56,8 +56,8 @@ def _check_hooks(hooks: object) -> None:
         if hook is None:
             continue
         found = [getattr(hook, name, None) for name in _HOOKS]
-        if found == [None, None] or any(part is not None and not callable(part) for part in found):
-            wanted = "an object with the methods before_tool_call and/or after_tool_call, or a list of them"
+        if not any(found) or any(part is not None and not callable(part) for part in found):
+            wanted = f"an object with some of the methods {', '.join(_HOOKS)}, or a list of them"
             _refuse("hooks", wanted, hook)
 
 

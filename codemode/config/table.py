@@ -129,6 +129,13 @@ class EngineSettings(Struct, frozen=True, kw_only=True, rename="camel"):
         " replaced by an error that says that the tool has run")] = 64 * _MIB
     max_pending_total_bytes: Annotated[int, Number(_MIB, 1 << 50, "bytes"), Says(
         "the same for all runs together", reached="as for `maxPendingBytes`")] = 512 * _MIB
+    history_runs: Annotated[int, Number(0, 1_000_000, "runs"), Says(
+        "finished runs that are remembered in the store, redacted as trajectories are; 0 remembers none",
+        reached="the oldest is forgotten")] = 2_000
+    history_bytes: Annotated[int, Number(0, 1 << 40, "bytes"), Says(
+        "the same in bytes", reached="the oldest is forgotten")] = 16 * _MIB
+    history_seconds: Annotated[int, Number(60, 366 * 86_400, "s"), Says(
+        "how long a finished run is remembered")] = 7 * 86_400
     session_share_percent: Annotated[int, Number(1, 100, "%"), Says(
         "of `maxPendingTotalBytes`, `maxWorkers`, `queueLimit`, `maxSuspendedRuns` and `maxStoreBytes` that"
         " one session may have; not for the session of callers who name none, and not of fewer than 8",

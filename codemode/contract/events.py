@@ -12,6 +12,8 @@ from codemode.contract.error_codes import ErrorCode
 from codemode.contract.results import Output, WaitReason
 from codemode.contract.telemetry import CallMethod, CallStatus
 
+ApprovalOutcome = Literal["approved", "denied", "gone"]
+
 
 class _Event(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", omit_defaults=True):
     """`at_ms` is wall time since 1970."""
@@ -63,6 +65,27 @@ class CallUpdated(_Event, frozen=True, tag="call_update"):
     progress: Any
 
 
+class ApprovalOpened(_Event, frozen=True, tag="approval_opened"):
+    """A call waits for somebody's yes. The arguments are in `engine.approvals()`: they are for people."""
+
+    type: ClassVar[Literal["approval_opened"]] = "approval_opened"
+    approval_id: str
+    call_id: str
+    tool: str
+    name: str
+    summary: str
+
+
+class ApprovalClosed(_Event, frozen=True, tag="approval_closed"):
+    """Nobody is asked any more. "gone": the run is over, or the call was decided on at another engine."""
+
+    type: ClassVar[Literal["approval_closed"]] = "approval_closed"
+    approval_id: str
+    call_id: str
+    tool: str
+    outcome: ApprovalOutcome
+
+
 class RunSuspended(_Event, frozen=True, tag="suspended"):
     type: ClassVar[Literal["suspended"]] = "suspended"
     reason: WaitReason
@@ -108,6 +131,8 @@ Event = (
     | CallStarted
     | CallUpdated
     | CallFinished
+    | ApprovalOpened
+    | ApprovalClosed
     | RunSuspended
     | RunResumed
     | LimitHit

@@ -98,7 +98,7 @@ class HookChain:
         self._after: list[Callable[[AfterToolCall], Any]] = []
         for hook in (hook for hook in found if hook is not None):
             before, after = getattr(hook, "before_tool_call", None), getattr(hook, "after_tool_call", None)
-            if before is None and after is None:
+            if before is None and after is None and not hears_of_approvals(hook):
                 kind = type(hook).__name__
                 raise TypeError(f"{kind} has neither before_tool_call nor after_tool_call")
             self._before += [before] if before is not None else []
@@ -158,6 +158,11 @@ class HookChain:
                 if ends_the_task(error, task):
                     raise
                 _log.exception("after_tool_call failed for %s", event.tool)
+
+
+def hears_of_approvals(hook: object) -> bool:
+    """Whether it is a hook of another kind: one that is told of approvals (runs/approval_bell.py)."""
+    return hasattr(hook, "approval_opened") or hasattr(hook, "approval_closed")
 
 
 def _copy_of_json(arguments: dict[str, Any]) -> dict[str, Any]:

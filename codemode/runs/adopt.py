@@ -263,10 +263,16 @@ class Adopter:
         elif row.held_by is not None:
             run.in_flight.take(work.id, row.take)
         if row.asking is None:
-            work.take_approval()
+            self._close(run, work)
         elif not work.is_asking(row.asking) and (asked := self._asked(run, row)) is not None:
             work.ask(asked)
             run.in_flight.note_asked(asked.id)
+
+    def _close(self, run: Run, work: Work) -> None:
+        """Another engine decided on it, or it asks no more."""
+        approval = work.take_approval()
+        if approval is not None:
+            self._services.recorder.approval_closed(run, work, approval)
 
     def _asked(self, run: Run, row: CallView) -> ApprovalRequest | None:
         if row.asking is None or row.request is None:

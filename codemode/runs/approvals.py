@@ -30,6 +30,7 @@ class Approvals:
         self._adopter = adopter
         self._stored = services.stored
         self._work = services.work
+        self._recorder = services.recorder
         self._supervisor = services.supervisor
         self._under_way: dict[asyncio.Task[bool], str] = {}
 
@@ -98,7 +99,11 @@ class Approvals:
             return False
         work = run.in_flight.pending.get(work.id, work)
         if isinstance(decided, DecidedElsewhere) and decided.hold.node != self._stored.node:
-            work.take_approval()  # the engine that runs the call gets the answer
+            asked = work.take_approval()  # the engine that runs the call gets the answer
+            if asked is not None:
+                self._recorder.approval_closed(
+                    run, work, asked, "approved" if decision.approved else "denied"
+                )
             return True
         if work.id in run.in_flight.pending:  # else the run ended meanwhile
             run.in_flight.take(work.id, decided.hold.take)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import msgspec
-from codemode_snapshots import Listed
+from codemode_snapshots import Listed, PastQuery
 
 from codemode.contract.report import EngineStats, LoopStats, McpServerStats, RunInfo, WorkerStats
 from codemode.contract.scope import Scope
+from codemode.runs.finished_runs import FinishedRuns
 from codemode.runs.meter import Tally
 from codemode.runs.phases import Suspended
 from codemode.runs.run import Run
+from codemode.runs.store_places import kind_of
 from codemode.runs.stored_runs import StoredRuns
 
 
@@ -41,6 +44,29 @@ async def list_runs(
     if scope is None:
         return found
     return [run for run in found if (run.agent, run.agent_run) == (scope.agent, scope.agent_run)]
+
+
+async def store_facts(stored: StoredRuns, past: FinishedRuns) -> dict[str, Any]:
+    """Sizes as the store counts them; the history counts what it may keep too."""
+    runs = await stored.peek(lambda store: store.totals())
+    kept, kept_bytes = await past.totals(PastQuery())
+    bounds = past.bounds
+    return {
+        "kind": kind_of(stored.place),
+        "isDurable": stored.is_durable,
+        "node": stored.node,
+        "runs": runs.runs,
+        "bytes": runs.bytes,
+        "maxRuns": stored.limits.max_snapshots,
+        "maxBytes": stored.limits.max_total_bytes,
+        "history": {
+            "runs": kept,
+            "bytes": kept_bytes,
+            "maxRuns": bounds.max_runs,
+            "maxBytes": bounds.max_bytes,
+            "maxAgeMs": bounds.max_age_ms,
+        },
+    }
 
 
 def settled_of(settled: int, stored: StoredRuns, known: Run | None) -> int:

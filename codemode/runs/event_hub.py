@@ -7,11 +7,14 @@ The hub starts no task and holds listeners weakly: an iterator that its reader d
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
+from collections.abc import Callable
 from weakref import WeakSet
 
 from codemode.contract.events import Event, RunFinished
 
+_log = logging.getLogger("codemode.engine")
 CAPACITY = 1024  # events a listener may be behind
 
 
@@ -63,6 +66,21 @@ class Subscription:
             self._waiter.set_result(None)
 
 
+class EventListener(Subscription):
+    """Calls a function for each event, at once and in the engine's event loop; what it raises is logged."""
+
+    def __init__(self, told: Callable[[Event], None]) -> None:
+        super().__init__(None, 0)
+        self._told = told
+
+    def put(self, event: Event) -> None:
+        if not self._is_closed:
+            try:
+                self._told(event)
+            except Exception:
+                _log.exception("a listener failed at an event")
+
+
 class EventHub:
     """Passes events to subscriptions; one per engine. Use it in the engine's event loop only."""
 
@@ -76,6 +94,15 @@ class EventHub:
     def subscribe(self, run_id: str | None = None) -> Subscription:
         """Events from now on: of one run, or of all runs."""
         listener = Subscription(run_id, self._capacity)
+        if self._is_closed:
+            listener.close()
+        else:
+            self.listeners.add(listener)
+        return listener
+
+    def listen(self, told: Callable[[Event], None]) -> EventListener:
+        """Whoever keeps the listener is told; it is dropped with its last reference."""
+        listener = EventListener(told)
         if self._is_closed:
             listener.close()
         else:

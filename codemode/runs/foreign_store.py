@@ -36,7 +36,7 @@ class _Guarded:
 
     def __getattr__(self, name: str) -> Any:
         method: Callable[..., Any] = getattr(self._store, name)
-        if name == "facts":
+        if name in ("facts", "past"):
             return None if method is None else _Guarded(method, self._turn)
         if not callable(method):
             return method  # `lease_ms`

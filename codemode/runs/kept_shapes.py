@@ -16,7 +16,7 @@ from collections import OrderedDict
 from functools import partial
 
 import msgspec
-from codemode_snapshots import Facts, StoreUnavailable
+from codemode_snapshots import Facts, RunStore, StoreUnavailable
 
 from codemode.catalog.result_shapes import LearnedShape, ResultShapes, Returns
 from codemode.runs.stored_runs import StoredRuns
@@ -85,13 +85,13 @@ class KeptShapes:
                     name, data = _name(tool), msgspec.json.encode(learned)
                     sealed[name] = self._stored.seals.seal_part("fact", (agent, name), data)
             try:
-                await self._stored.use_facts(partial(_put, agent, sealed))
+                await self._stored.peek(partial(_put, agent, sealed))
             except StoreUnavailable as error:
                 _log.warning("what was learned of %d tools is not kept: %s", len(sealed), error)
 
     async def _fetch(self, agent: str) -> None:
         try:
-            sealed = await self._stored.use_facts(lambda kept: {} if kept is None else kept.get(agent))
+            sealed = await self._stored.peek(lambda store: _get(agent, facts_of(store)))
         except StoreUnavailable as error:
             _log.warning("what was learned of tools cannot be read: %s", error)
             return
@@ -101,7 +101,16 @@ class KeptShapes:
                 self.shapes.learn(agent, learned)
 
 
-def _put(agent: str, sealed: dict[str, bytes], facts: Facts | None) -> None:
+def facts_of(store: RunStore) -> Facts | None:
+    return getattr(store, "facts", None)  # a host's own store may have none
+
+
+def _get(agent: str, facts: Facts | None) -> dict[str, bytes]:
+    return {} if facts is None else facts.get(agent)
+
+
+def _put(agent: str, sealed: dict[str, bytes], store: RunStore) -> None:
+    facts = facts_of(store)
     if facts is not None:
         facts.put(agent, sealed)
 

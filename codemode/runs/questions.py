@@ -26,11 +26,13 @@ class Questions:
         self,
         find_run: Callable[[str], Run | None],
         tell_asked: Callable[[Run, Work, ApprovalRequest], None],
+        tell_closed: Callable[[Run, Work, ApprovalRequest], None],
         approve: Approve | None,
         record: Callable[[Run, Work, ApprovalRequest], Awaitable[bool]],
     ) -> None:
         self._find_run = find_run
         self._tell_asked = tell_asked
+        self._tell_closed = tell_closed
         self._approve = approve
         self._record = record
         self._open: dict[str, asyncio.Future[Decision]] = {}
@@ -71,6 +73,7 @@ class Questions:
             del self._open[request.id]
             if work.is_asking(request.id):
                 work.take_approval()
+                self._tell_closed(run, work, request)
 
     def answer(self, approval_id: str, decision: Decision) -> bool:
         """False if no call here waits for it: an engine that is gone asked."""

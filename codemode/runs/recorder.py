@@ -4,10 +4,11 @@
     trace       the trajectory of the run
     event hub   listeners of `engine.events()`
     audit       the host's own handler, one event for each call
+    bell        hooks of the host that hear of approvals
     debug log   lines with identifiers, codes, sizes and shapes
     spans       OpenTelemetry, for engines that were asked for it
 
-There is one per engine. The parts of runs/ tell it what they did; no other module writes to those six.
+There is one per engine. The parts of runs/ tell it what they did; no other module writes to those seven.
 Nothing here can fail a run.
 """
 
@@ -41,15 +42,17 @@ from codemode.contract.telemetry import (
     Telemetry,
     utf8_bytes,
 )
-from codemode.executor import ApprovalRequest, Audit, AuditEvent, CallUpdate
+from codemode.executor import Audit, AuditEvent, CallUpdate
 from codemode.executor.audit import tell_audit
+from codemode.runs.approval_bell import SILENT, ApprovalBell
+from codemode.runs.approval_recorder import ApprovalRecorder, debug
 from codemode.runs.contents import shown_content, without_data
 from codemode.runs.event_hub import EventHub
 from codemode.runs.meter import CAPS, RunMeter, Tally
 from codemode.runs.rejections import read_rejection
 from codemode.runs.run import Run
 from codemode.runs.trajectory_archive import TrajectoryArchive
-from codemode.runs.work import Work, is_question
+from codemode.runs.work import Work
 from codemode.trajectory.debug_log import note
 from codemode.trajectory.trace import why_of
 
@@ -62,7 +65,7 @@ _snapshot_log = logging.getLogger("codemode.snapshots")
 _METHODS: dict[str, CallMethod] = {"search": "search", "describe": "describe", "namespace": "namespace"}
 
 
-class Recorder:
+class Recorder(ApprovalRecorder):
     """Records what happens in runs; one per engine. All parts that work on runs call it."""
 
     def __init__(
@@ -73,6 +76,7 @@ class Recorder:
         audit: Audit | None,
         max_content_bytes: int,
         spans: Spans | None = None,
+        bell: ApprovalBell = SILENT,
     ) -> None:
         self.tally = tally
         self._spans = spans
@@ -80,6 +84,14 @@ class Recorder:
         self.hub = hub
         self.archive = archive
         self._audit = audit
+        self._bell = bell
+
+    async def close(self) -> None:
+        """Ends the events of all listeners, after hooks have heard of approvals."""
+        await self._bell.close()
+        self.hub.close()
+        if self._spans is not None:
+            self._spans.close()
 
     # ---- runs and legs -------------------------------------------------------------------------------------
 
@@ -132,12 +144,12 @@ class Recorder:
         run.active.meter.spend("queue", queue_us)
         if self._spans is not None:
             self._spans.leased(run)
-        _debug(_run_log, "leg_started", run.id, worker=pid)
+        debug(_run_log, "leg_started", run.id, worker=pid)
 
     def parked(self, run: Run, size: int, us: int) -> None:
         """The leg let go of its worker while it waits; its guest is in the host's memory."""
         run.active.meter.park(us)
-        _debug(_run_log, "parked", run.id, bytes=size, us=us)
+        debug(_run_log, "parked", run.id, bytes=size, us=us)
 
     def resumed(self, run: Run, settled: int) -> None:
         run.active.meter.begin_leg("wait")
@@ -168,7 +180,7 @@ class Recorder:
         if spent.restore_us and restored_bytes:  # 0: the guest was parked, which is no event of a snapshot
             meter.see_snapshot("restored", bytes=restored_bytes, us=spent.restore_us)
             run.trace.restore(spent.restore_us)
-            _debug(_snapshot_log, "restored", run.id, us=spent.restore_us)
+            debug(_snapshot_log, "restored", run.id, us=spent.restore_us)
 
     def output_added(self, run: Run, message: wire.GuestOutput | wire.Ignored) -> None:
         item: Output
@@ -253,7 +265,7 @@ class Recorder:
         meter = run.active.meter
         meter.spend("capture", capture_us)
         meter.see_snapshot("taken", bytes=size, us=capture_us)
-        _debug(_snapshot_log, "taken", run.id, bytes=size, us=capture_us)
+        debug(_snapshot_log, "taken", run.id, bytes=size, us=capture_us)
 
     def freezing(
         self, run: Run, reason: WaitReason, output: tuple[Output, ...], size: int, capture_us: int
@@ -341,6 +353,8 @@ class Recorder:
 
     def call_aborted(self, run: Run, work: Work) -> None:
         """The run is over, and this call ends with it."""
+        if work.approval is not None:
+            self.approval_closed(run, work, work.approval)
         if self._spans is not None:
             self._spans.call_finished(run, work, "aborted", "aborted", 0)
         self._call_ended(run, work, CallEnd(str(work.id), "aborted", clock.elapsed_ms(work.since_ms), 0))
@@ -375,21 +389,3 @@ class Recorder:
     @property
     def is_audited(self) -> bool:
         return self._audit is not None
-
-    def approval_asked(self, run: Run, work: Work, approval: ApprovalRequest) -> None:
-        run.in_flight.note_asked(approval.id)
-        run.trace.ask(work.id, approval.id, clock.wall_ms())
-        if self._spans is not None:
-            self._spans.approval_asked(run, work, approval.id, is_running=is_question(approval))
-        _debug(_call_log, "approval_asked", run.id, call=work.id, approval=approval.id)
-
-    def approval_decided(self, run: Run, work: Work, approval: ApprovalRequest, approved: bool) -> None:
-        run.trace.decide(work.id, approved, clock.wall_ms())
-        if self._spans is not None:
-            self._spans.approval_decided(run, work, approved, is_running=is_question(approval))
-        _debug(_call_log, "approval_decided", run.id, call=work.id, approved=approved)
-
-
-def _debug(log: logging.Logger, event: str, run_id: str, **fields: object) -> None:
-    if log.isEnabledFor(logging.DEBUG):
-        note(log, event, run_id, **fields)

@@ -8,29 +8,39 @@ be made again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import codemode_snapshots
 import msgspec
+from codemode_snapshots.label import value_given
 
+from codemode.contract.events import Event
 from codemode.contract.inputs import InputRefused, read_caller, read_wait
 from codemode.contract.report import RunInfo, WorldInfo
 from codemode.contract.results import CodeModeResult
 from codemode.contract.scope import UNSAID, Scope, is_said, scope_of
 from codemode.executor import Decision
+from codemode.runs.admission import Admission
 from codemode.runs.approvals import Approvals
-from codemode.runs.engine_report import list_runs
-from codemode.runs.event_hub import Subscription
+from codemode.runs.engine_report import list_runs, store_facts
+from codemode.runs.event_hub import EventListener, Subscription
 from codemode.runs.known_runs import KnownRuns
+from codemode.runs.leg import Services
+from codemode.runs.looks import Looks
+from codemode.runs.open_approvals import OpenApproval
 from codemode.runs.recorder import Recorder
-from codemode.runs.run_details import RunDetails, RunLookout
+from codemode.runs.run_details import RunDetails
+from codemode.runs.run_lists import RunPage, RunQuery
+from codemode.runs.run_report import RunReport
 from codemode.runs.stored_runs import StoredRuns
+from codemode.runs.tool_looks import ToolLooks, ToolPage
 from codemode.runs.whole_run import OnWaiting, run_to_end
 from codemode.runs.worlds import Worlds
 from codemode.tools import CallContext, as_tools
 from codemode.trajectory import SessionTrajectory, Trajectory
 
+EVERY_RUN = RunQuery()
 _AGENT, _SESSION, _AGENT_RUN = UNSAID.agent, UNSAID.session, UNSAID.agent_run
 
 
@@ -39,8 +49,10 @@ class RunControl:
     _approvals: Approvals
     _stored: StoredRuns
     _recorder: Recorder
-    _lookout: RunLookout
     _worlds: Worlds
+    _looks: Looks
+    _admission: Admission
+    _services: Services
     _is_open: bool
 
     async def run(
@@ -191,11 +203,98 @@ class RunControl:
         kept. None outside its scope. Changes nothing. Raises StoreUnavailable.
         """
         asked = _asked(run_id, scope, agent, session, agent_run)
-        return None if asked is None else await self._lookout.look(*asked)
+        return None if asked is None else await self._looks.details.look(*asked)
+
+    async def approvals(
+        self, session: str | None = None, *, agent: str | None = None, scope: Scope | None = None
+    ) -> list[OpenApproval]:
+        """What waits for a decision, the oldest first: all, or of one session, agent or scope. With the
+        arguments, which are for people. Raises StoreUnavailable."""
+        if scope is not None:
+            who = scope_of(scope, session=_SESSION if session is None else session)
+            found = await self._looks.approvals.listed(who.agent, who.session)
+            return [one for one in found if one.agent_run == value_given(who.agent_run)]
+        return await self._looks.approvals.listed(agent, session)
+
+    async def list_runs(
+        self, query: RunQuery = EVERY_RUN, *, before: tuple[int, str] | None = None, limit: int = 50
+    ) -> RunPage:
+        """Runs that run, are suspended or are over, the latest start first. `before` is `next` of the page
+        before. For hosts: there is no scope but that of the query. Raises StoreUnavailable."""
+        return await self._looks.lists.page(query, before, limit)
+
+    async def count_runs(self, query: RunQuery = EVERY_RUN) -> dict[str, int]:
+        """How many run, wait and are over, of the agent and the sessions of the query. Raises
+        StoreUnavailable."""
+        return await self._looks.lists.counts(query)
+
+    async def run_owner(self, run_id: str) -> Scope | None:
+        """Whose run it is; None if it is not known. For hosts that check by themselves who may see a run.
+        Raises StoreUnavailable."""
+        owner = await self._looks.reports.owner(run_id)
+        return None if owner is None else Scope(owner.agent, owner.session, owner.agent_run)
+
+    async def run_report(
+        self,
+        run_id: str,
+        *,
+        session: str = _SESSION,
+        agent: str = _AGENT,
+        agent_run: str = _AGENT_RUN,
+        scope: Scope | None = None,
+    ) -> RunReport | None:
+        """All that can be told of one run, live or over, for people. None outside its scope. Changes nothing.
+        Raises StoreUnavailable."""
+        asked = _asked(run_id, scope, agent, session, agent_run)
+        return None if asked is None else await self._looks.reports.report(*asked)
 
     def events(self, run_id: str | None = None) -> Subscription:
         """What happens from now on, in one run or in all."""
         return self._recorder.hub.subscribe(run_id)
+
+    async def list_tools(
+        self,
+        query: str = "",
+        *,
+        session: str = _SESSION,
+        agent: str = _AGENT,
+        provider: str | None = None,
+        model: str | None = None,
+        offset: int = 0,
+        limit: int = 50,
+    ) -> ToolPage:
+        """The tools of an agent under the policy, by id; with a query those that `tools.search` finds."""
+        who = Scope(str(agent), str(session))
+        return await ToolLooks(self._admission, self._services.work).page(
+            who, query, provider, model, offset, limit
+        )
+
+    async def describe_tool(
+        self,
+        tool: str,
+        *,
+        session: str = _SESSION,
+        agent: str = _AGENT,
+        provider: str | None = None,
+        model: str | None = None,
+    ) -> dict[str, Any] | None:
+        """One of them, by id or name, with its schemas and its declaration in TypeScript."""
+        looks = ToolLooks(self._admission, self._services.work)
+        return await looks.describe(Scope(str(agent), str(session)), tool, provider, model)
+
+    async def store_info(self) -> dict[str, Any]:
+        """What the store is and holds. Raises StoreUnavailable."""
+        return await store_facts(self._stored, self._looks.past)
+
+    def on_event(self, told: Callable[[Event], None]) -> EventListener:
+        """Calls `told` for each event of all runs, at once and in the engine's event loop, as long as the
+        answer is kept and not closed. It must return quickly: the engine waits for it."""
+        return self._recorder.hub.listen(told)
+
+    def owner_here(self, run_id: str) -> Scope | None:
+        """As `run_owner`, of a run that this engine knows now: without a look into the store."""
+        run = self._runs.get(run_id)
+        return None if run is None else Scope(run.scope.agent, run.scope.session, run.scope.agent_run)
 
     async def trajectory(
         self,

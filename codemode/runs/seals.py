@@ -92,10 +92,14 @@ class Seals:
         return seal_part(self._keys[0], kind, names, payload, take)
 
     def open_part(self, kind: Kind, run_id: str, approval_id: str, sealed: bytes) -> bytes | None:
+        return self.open_named(kind, (run_id, approval_id), sealed)
+
+    def open_named(self, kind: Kind, names: Sequence[str], sealed: bytes) -> bytes | None:
+        """The first name is the run's id. None if it is not believed."""
         try:
-            return unseal_part(self._keys, kind, (run_id, approval_id), sealed)
+            return unseal_part(self._keys, kind, names, sealed)
         except EnvelopeRefused as refused:
-            _log.warning("a %s of run %s is not believed: %s", kind, run_id, refused)
+            _log.warning("a %s of run %s is not believed: %s", kind, names[0], refused)
             return None
 
     def open_fact(self, agent: str, name: str, sealed: bytes) -> bytes | None:

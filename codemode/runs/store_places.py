@@ -33,6 +33,19 @@ def open_place(place: StorePlace, limits: StoreLimits, seals: Seals) -> RunStore
     return guarded(place)
 
 
+def kind_of(place: StorePlace | None) -> str:
+    """For people."""
+    match place:
+        case None:
+            return "memory"
+        case PostgresUrl():
+            return "postgresql"
+        case Path():
+            return "sqlite"
+        case _:
+            return type(place).__name__
+
+
 def threads_for(place: StorePlace) -> int:
     """A file and an object of the host's own are used by one thread at a time."""
     return _LINES if isinstance(place, PostgresUrl) else 1

@@ -23,7 +23,6 @@ from codemode_snapshots import (
     Ending,
     EnvelopeRefused,
     ExecRequest,
-    Facts,
     Feed,
     Hold,
     How,
@@ -82,8 +81,8 @@ class StoredRuns:
         keep_ms: int = 900_000,
     ) -> None:
         """A session other than that of hosts who name none may have `share_percent` of the limits."""
-        self._place = read_store(store)
-        self._limits = limits
+        self.place = read_store(store)
+        self.limits = limits
         self.seals = Seals(keys, limits.max_snapshot_bytes)
         self._keep_ms = keep_ms
         bounds = limits.max_snapshots, limits.max_total_bytes
@@ -95,7 +94,7 @@ class StoredRuns:
 
     @property
     def is_durable(self) -> bool:
-        return self._place is not None and is_kept_elsewhere(self._place)
+        return self.place is not None and is_kept_elsewhere(self.place)
 
     @property
     def is_open(self) -> bool:
@@ -104,7 +103,7 @@ class StoredRuns:
     @property
     def is_private(self) -> bool:
         """Nobody but this engine uses the store, so nothing changes in it by itself."""
-        return self._place is None
+        return self.place is None
 
     @property
     def node(self) -> str:
@@ -121,9 +120,9 @@ class StoredRuns:
         """Opens the store and joins it; answers the runs that dead engines left half done. Raises
         StoreUnavailable. `fenced` and `changed` are called in the event loop."""
         loop = asyncio.get_running_loop()
-        if self._place is None:
+        if self.place is None:
             self.seals.provide(new_key)
-            self._store = MemoryStore(self._limits, clock.wall_ms)
+            self._store = MemoryStore(self.limits, clock.wall_ms)
             self._join(self._store, lambda: None)
             return []
         from concurrent.futures import ThreadPoolExecutor  # the store in memory needs no thread
@@ -132,9 +131,9 @@ class StoredRuns:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(told, *given)
 
-        self._thread = ThreadPoolExecutor(threads_for(self._place), thread_name_prefix="codemode-store")
+        self._thread = ThreadPoolExecutor(threads_for(self.place), thread_name_prefix="codemode-store")
         try:
-            await self._in_thread(self._open_place, self._place, partial(in_loop, fenced))
+            await self._in_thread(self._open_place, self.place, partial(in_loop, fenced))
             self._feed = await self._call(lambda store: store.feed(self.node, partial(in_loop, changed)))
             return await self.expire()
         except BaseException:
@@ -143,7 +142,7 @@ class StoredRuns:
 
     def _open_place(self, place: StorePlace, fenced: Callable[[], None]) -> None:
         """In the thread: done also for a caller who is cancelled, and then `_close_store` finds it."""
-        self._store = open_place(place, self._limits, self.seals)
+        self._store = open_place(place, self.limits, self.seals)
         self._join(self._store, fenced)
 
     def _join(self, store: RunStore, fenced: Callable[[], None]) -> None:
@@ -162,7 +161,7 @@ class StoredRuns:
             self._feed.close()
         if store is None:
             return
-        if not self.is_durable and self._place is not None:  # the host's memory: no engine can resume them
+        if not self.is_durable and self.place is not None:  # the host's memory: no engine can resume them
             for listed in store.list_runs():
                 if self._shares.has(listed.label.run_id):
                     store.finish(listed.label.run_id, "aborted", caller=listed.label.scope, keep_ms=0)
@@ -278,7 +277,7 @@ class StoredRuns:
                 await self.release(claimed.claim)
             else:
                 how: How = "expired" if refused.reason == "expired" else "failed"
-                keep_ms = self._limits.tombstone_ttl_ms if how == "expired" else 0
+                keep_ms = self.limits.tombstone_ttl_ms if how == "expired" else 0
                 await self._call(
                     lambda store: store.finish(run_id, how, claim=claimed.claim, keep_ms=keep_ms)
                 )
@@ -315,7 +314,7 @@ class StoredRuns:
     async def end(self, run_id: str, scope: RunScope, how: How, *, is_kept: bool = True) -> bool:
         """Ends a run, also one that another engine holds. With `is_kept` its scope can ask how it ended."""
         self._shares.drop(run_id)
-        keep_ms = self._limits.tombstone_ttl_ms if is_kept else 0
+        keep_ms = self.limits.tombstone_ttl_ms if is_kept else 0
         return await self._call(lambda store: store.finish(run_id, how, caller=scope, keep_ms=keep_ms))
 
     def result_of(self, ending: Ending) -> CodeModeResult | None:
@@ -357,14 +356,14 @@ class StoredRuns:
 
     # ---- upkeep --------------------------------------------------------------------------------------------
 
+    async def peek(self, action: Callable[[RunStore], T]) -> T:
+        return await self._call(action)  # for looks, and for the history: none of a run's business
+
     async def expire(self) -> list[Ending]:
         gone = await self._call(lambda store: store.expire())
         for ending in gone:
             self._shares.drop(ending.run_id)
         return [ending for ending in gone if ending.scope.agent_run != WORLD]
-
-    async def use_facts(self, use: Callable[[Facts | None], T]) -> T:  # a host's own store may have none
-        return await self._call(lambda store: use(getattr(store, "facts", None)))
 
     # ---- inside --------------------------------------------------------------------------------------------
 

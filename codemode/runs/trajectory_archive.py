@@ -14,9 +14,11 @@ from codemode_snapshots import Ending, How, RunScope, View
 from msgspec import Struct
 
 from codemode import clock
+from codemode.config import EngineSettings
 from codemode.contract.inputs import same_caller
 from codemode.contract.results import CodeModeResult
 from codemode.contract.telemetry import CallEnd, CallRecord
+from codemode.runs.finished_runs import FinishedRuns
 from codemode.runs.phases import RunState
 from codemode.runs.run import Run
 from codemode.runs.stored_runs import StoredRuns
@@ -65,7 +67,8 @@ class RunFinder(Protocol):
 class TrajectoryArchive:
     """Keeps the traces of an engine's runs and builds trajectories from them."""
 
-    def __init__(self, stored: StoredRuns, recording: Recording) -> None:
+    def __init__(self, stored: StoredRuns, recording: Recording, settings: EngineSettings) -> None:
+        self.past = FinishedRuns(stored, settings, self._note_ends)  # told of every run that is over
         self._stored = stored
         self.recording = recording
         self._ended: dict[str, _Kept] = {}  # oldest first, as is `_suspended`
@@ -111,6 +114,7 @@ class TrajectoryArchive:
             run.trace.end(at_ms)
             run.trace.pack(() if run.meter is None else run.meter.calls)
             self._put(run)
+            self.past.note(run.id, run.scope, run.state.value, run.trace, run.late)
 
     async def of_run(self, runs: RunFinder, run_id: str, caller: RunScope) -> Trajectory | None:
         """None for a caller outside the run's scope, as if there were no such run."""
@@ -140,6 +144,11 @@ class TrajectoryArchive:
         kept = self._get(run_id)
         packed = None if kept is None else kept.trace.look(())
         return None if packed is None else packed.state.started_ms
+
+    def scope_of(self, run_id: str) -> RunScope | None:
+        self._note_ends()
+        kept = self._get(run_id)
+        return None if kept is None else kept.scope
 
     async def of_session(self, runs: RunFinder, owner: RunScope) -> SessionTrajectory:
         """All runs of the agent in this session, of every agent run."""

@@ -16,7 +16,9 @@ class HttpLimits:
     max_sessions: int = 1_000  # of clients before 2026; one that is idle for half an hour ends
     max_bodies_bytes: int = 64 << 20  # bodies of requests that are not answered yet
     head_seconds: float = 10.0  # for the head of a request
-    body_seconds: float = 30.0  # for its body
+    body_seconds: float = 30.0  # for its body, and for a client to read some of an answer
+    max_streams: int = 512  # of events, with --http alone
+    grace_seconds: float = 10.0  # after a signal, for what is under way, with --http alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,5 +32,7 @@ class ServeOptions:
     ] = ()  # Host headers beside those of the address itself: "name:8000", "name:*"
     allowed_origins: tuple[str, ...] = ()  # Origin headers of browsers beside those of this machine
     http_limits: HttpLimits = field(default_factory=HttpLimits)
+    tokens: str | None = None  # a file; else the environment has them
+    no_tokens: bool = False  # everybody on this machine may do everything
     session: str | None = None  # names the stdio session; the same name later finds its runs in a store
     max_message_bytes: int = MAX_MESSAGE_BYTES

@@ -210,6 +210,11 @@ class Trace:
     def size(self) -> int:
         return len(self._packed)
 
+    @property
+    def packed(self) -> bytes:
+        """What `pack` made; `unpacked` reads it."""
+        return self._packed
+
     def forget(self) -> None:
         """Frees the packed bytes. A suspended run's trace is still in its snapshot."""
         self._packed = b""
@@ -261,6 +266,11 @@ class Trace:
 
     def _take(self, kind: PartKind, tool: str, data: Callable[[], bytes]) -> bytes | None:
         return self._recording.take(kind, tool, data()) if self._recording.keeps_values else None
+
+
+def unpacked(data: bytes) -> Packed:
+    """Raises msgspec.MsgspecError or zlib.error for what no trace packed."""
+    return _decoder.decode(_inflate(data))
 
 
 def why_of(result: Completed | Waiting | Failed) -> str:

@@ -19,6 +19,7 @@ from codemode_snapshots.keys import load_or_create_key, new_key
 from codemode_snapshots.label import NO_VALUE, Label, RunScope
 from codemode_snapshots.memory import MemoryStore
 from codemode_snapshots.owner import Owner, is_alive, new_owner
+from codemode_snapshots.past import MemoryPast, PastBounds, PastQuery, PastRun, PastRuns
 from codemode_snapshots.records import (
     CallView,
     Claim,
@@ -59,12 +60,17 @@ __all__ = [
     "KeyRefused",
     "Label",
     "Listed",
+    "MemoryPast",
     "MemoryStore",
     "NodeInfo",
     "NotClaimed",
     "NotHeld",
     "Opened",
     "Owner",
+    "PastBounds",
+    "PastQuery",
+    "PastRun",
+    "PastRuns",
     "Pending",
     "RunScope",
     "RunStore",

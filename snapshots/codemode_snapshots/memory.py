@@ -18,7 +18,9 @@ from codemode_snapshots.memory_rows import (
     RequestKey,
     RunRow,
     calls_of,
+    counts_of,
     decisions_of,
+    is_in,
     is_of,
     new_call,
     request_key,
@@ -26,6 +28,7 @@ from codemode_snapshots.memory_rows import (
     view_of,
     wall_ms,
 )
+from codemode_snapshots.past import MemoryPast
 from codemode_snapshots.records import (
     Claim,
     Claimed,
@@ -57,6 +60,7 @@ class MemoryStore:
         """`clock` gives unix milliseconds."""
         self._limits = limits or StoreLimits()
         self._clock = clock or wall_ms
+        self.past = MemoryPast()
         self._turn = threading.RLock()
         self._nodes: set[str] = set()
         self._gone: set[str] = set()
@@ -276,13 +280,9 @@ class MemoryStore:
     def list_runs(self, *, agent: str | None = None, session: str | None = None) -> list[Listed]:
         with self._turn:
             found = [
-                Listed(
-                    run.label, run.size, run.number, self._holder(run), len(settled_of(run.calls.values()))
-                )
+                Listed(run.label, run.size, run.number, self._holder(run), *counts_of(run.calls.values()))
                 for run in self._runs.values()
-                if run.snapshot is not None
-                and agent in (None, run.label.scope.agent)
-                and session in (None, run.label.scope.session)
+                if run.snapshot is not None and is_in(run.label.scope, agent, session)
             ]
         return sorted(found, key=lambda listed: (listed.label.created_at_ms, listed.label.run_id))
 

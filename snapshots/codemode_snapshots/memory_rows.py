@@ -87,6 +87,17 @@ def decisions_of(calls: Iterable[CallRow], node: str) -> tuple[tuple[str, bytes]
     )
 
 
+def is_in(scope: RunScope, agent: str | None, session: str | None) -> bool:
+    return agent in (None, scope.agent) and session in (None, scope.session)
+
+
+def counts_of(calls: Iterable[CallRow]) -> tuple[int, int]:
+    """How many have settled, and how many ask."""
+    own = list(calls)
+    settled = sum(call.outcome is not None for call in own)
+    return settled, sum(call.asking is not None and call.outcome is None for call in own)
+
+
 def settled_of(calls: Iterable[CallRow]) -> tuple[Settled, ...]:
     ready = sorted((call.settled, call) for call in calls if call.settled is not None)
     return tuple(Settled(call.call_id, call.take, call.outcome or b"") for _, call in ready)

@@ -19,6 +19,7 @@ from codemode_snapshots.label import NO_VALUE, RunScope, is_text
 from codemode_snapshots.postgres_connections import Connections, Row
 from codemode_snapshots.postgres_facts import PostgresFacts
 from codemode_snapshots.postgres_feed import HintLine
+from codemode_snapshots.postgres_past import PostgresPast
 from codemode_snapshots.postgres_rows import (
     read_claim,
     read_decision,
@@ -77,10 +78,9 @@ class PostgresStore:
         self._direct_url = direct_url or url
         self._connections = Connections(url, size=connections, wait_seconds=wait_seconds, prepared=prepared)
         self._totals = SoftTotals(self._connections)
-        self.facts = PostgresFacts(self._connections)
+        self.facts, self.past = PostgresFacts(self._connections), PostgresPast(self._connections)
         self._line: HintLine | None = None
-        self._guard = threading.Lock()
-        self._is_closed = False
+        self._guard, self._is_closed = threading.Lock(), False
         self._unsure = UnsureAnswers(self._connections)
         try:
             require_version(self._connections)

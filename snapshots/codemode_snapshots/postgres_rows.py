@@ -85,7 +85,7 @@ def read_decision(row: Row, decision: bytes) -> tuple[DecidedHere | DecidedElsew
 
 def read_listed(row: Row) -> Listed:
     with _whole():
-        return Listed(_label(row), *row[8:12])
+        return Listed(_label(row), *row[8:13])
 
 
 def read_expired(row: Row) -> Ending | None:

@@ -278,9 +278,11 @@ DROP_NODES = "DELETE FROM codemode.nodes WHERE lease_until < now() - interval '1
 NUMBERS = "SELECT run_id, claim FROM codemode.runs WHERE run_id = ANY(%(run_ids)s::text[])"
 LIST = """
 SELECT r.run_id, r.agent, r.session, r.agent_run, r.tool_call, r.build_id, r.created_at_ms, r.expires_at_ms,
-    r.size_bytes + coalesce(calls.bytes, 0), r.claim, alive.node, coalesce(calls.settled, 0)
+    r.size_bytes + coalesce(calls.bytes, 0), r.claim, alive.node, coalesce(calls.settled, 0),
+    coalesce(calls.asking, 0)
 FROM codemode.runs r LEFT JOIN codemode.nodes alive ON alive.node = r.claimed_by AND alive.lease_until > now()
-LEFT JOIN LATERAL (SELECT sum(c.size_bytes)::bigint AS bytes, count(c.settled) AS settled
+LEFT JOIN LATERAL (SELECT sum(c.size_bytes)::bigint AS bytes, count(c.settled) AS settled,
+        count(c.asking) FILTER (WHERE c.settled IS NULL) AS asking
     FROM codemode.calls c WHERE c.run_id = r.run_id) calls ON true
 WHERE r.state IS NOT NULL{conditions} ORDER BY r.created_at_ms, r.run_id"""
 # Every ten seconds one of all nodes counts, by an index alone.

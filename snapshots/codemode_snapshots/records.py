@@ -147,13 +147,15 @@ class View(msgspec.Struct, frozen=True):
 
 
 class Listed(msgspec.Struct, frozen=True):
-    """A live run without its contents. `settled` counts the outcomes that wait for it."""
+    """A live run without its contents. `settled` counts the outcomes that wait for it, `asking` the calls
+    that wait for an approval."""
 
     label: Label
     size_bytes: int
     number: int
     holder: str | None
     settled: int
+    asking: int = 0
 
 
 class Ending(msgspec.Struct, frozen=True):

@@ -1,9 +1,10 @@
 """The seam between engines and the store of their runs: one protocol for memory, SQLite and PostgreSQL.
 
-Five things are in a store. A *node* is an engine with a lease. A *run* that is suspended belongs to nobody;
+Six things are in a store. A *node* is an engine with a lease. A *run* that is suspended belongs to nobody;
 at most one node has claimed it. A *call* is host work that outlives a leg, held by one node. An *ending* is a
-run that is over, kept for a while. A *feed* hints that a run has changed. Every step below is one conditional
-update: it happens completely, or it answers that it was too late. No step needs another one first.
+run that is over, kept for a while. A *past run* is what is told of one later. A *feed* hints that a run has
+changed. Every step below is one conditional update: it happens completely, or it answers that it was too
+late. No step needs another one first.
 
 A run's life: (reserved →) suspended ⇄ claimed → ended. A call's life: held, or asking → held; then settled,
 delivered with a claim, and gone with the save or the end that follows.
@@ -13,6 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 from codemode_snapshots.label import RunScope
+from codemode_snapshots.past import PastRuns
 from codemode_snapshots.records import (
     Claim,
     Claimed,
@@ -66,6 +68,11 @@ class RunStore(Protocol):
 
     lease_ms: int
     """How long a node lives without a beat; 0 if it lives until it leaves."""
+
+    @property
+    def past(self) -> PastRuns:
+        """Runs that are over, for people who look back. An engine keeps them where a store has none."""
+        ...
 
     # ---- nodes ---------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from typing import Literal
 from codemode_snapshots.envelope import key_id
 from codemode_snapshots.errors import EnvelopeRefused
 
-Kind = Literal["outcome", "decision", "request", "result", "answer", "fact"]
+Kind = Literal["outcome", "decision", "request", "result", "answer", "fact", "past"]
 
 _MAGIC = b"CMSP"
 _HEAD = struct.Struct("<4sQH")

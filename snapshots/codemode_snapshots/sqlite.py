@@ -37,6 +37,7 @@ from codemode_snapshots.records import (
 from codemode_snapshots.run_store import Changed, Feed
 from codemode_snapshots.sqlite_facts import SqliteFacts
 from codemode_snapshots.sqlite_feed import SqliteFeed
+from codemode_snapshots.sqlite_past import SqlitePast
 from codemode_snapshots.sqlite_records import CALLS, ENDING, OUTCOMES, RUN, StoredRun
 from codemode_snapshots.sqlite_tables import Tables
 
@@ -45,7 +46,11 @@ _MAX_NAMES = 500  # in one statement
 _OF_REQUEST = " WHERE agent = ? AND session = ? AND agent_run = ? AND request_id = ?"
 _FORGET_REQUEST = "DELETE FROM endings" + _OF_REQUEST  # noqa: S608 - constants
 _LISTED = (
-    RUN.replace(" FROM runs", ", (SELECT count(settled) FROM calls WHERE run = runs.id) FROM runs")  # noqa: S608 - constants
+    RUN.replace(  # noqa: S608 - constants
+        " FROM runs",
+        ", (SELECT count(settled) FROM calls WHERE run = runs.id),"
+        " (SELECT count(asking) FROM calls WHERE run = runs.id AND settled IS NULL) FROM runs",
+    )
     + " WHERE is_stored AND agent = coalesce(?, agent) AND session = coalesce(?, session)"
     " ORDER BY created_at_ms, run_id"
 )
@@ -71,6 +76,7 @@ class SqliteStore:
         self._clock = clock or wall_ms
         self._tables = Tables(Path(path), self._limits, self._clock, lease_ms)
         self.facts = SqliteFacts(self._tables)
+        self.past = SqlitePast(self._tables)
 
     # ---- nodes ---------------------------------------------------------------------------------------------
 
@@ -361,9 +367,11 @@ class SqliteStore:
         tables = self._tables
         with tables.reading():
             rows = tables.do(_LISTED, agent, session).fetchall()
-            runs = [(tables.read.run(row[:-1]), int(row[-1])) for row in rows]
-            dead = tables.nodes.dead(run.claimed_by for run, _ in runs)
-        return [run.listed(None if run.claimed_by in dead else run.claimed_by, count) for run, count in runs]
+            runs = [(tables.read.run(row[:-2]), int(row[-2]), int(row[-1])) for row in rows]
+            dead = tables.nodes.dead(run.claimed_by for run, *_ in runs)
+        return [
+            run.listed(None if run.claimed_by in dead else run.claimed_by, *counts) for run, *counts in runs
+        ]
 
     def totals(self) -> Totals:
         with self._tables.reading():

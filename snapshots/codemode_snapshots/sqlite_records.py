@@ -44,8 +44,8 @@ class StoredRun(msgspec.Struct, frozen=True):
     digest: bytes | None
     request_id: str | None
 
-    def listed(self, holder: str | None, settled: int) -> Listed:
-        return Listed(self.label, self.size_bytes, self.number, holder, settled)
+    def listed(self, holder: str | None, settled: int, asking: int) -> Listed:
+        return Listed(self.label, self.size_bytes, self.number, holder, settled, asking)
 
 
 class RecordReader:

@@ -51,8 +51,8 @@ pytestmark = pytest.mark.usefixtures("leaves_nothing")
         (("trace", "gone.json"), "the file cannot be opened"),
         (("trace", "wrong.json"), "This is no trajectory that can be read"),
         (("types", "ehco", "--tools", TOOLS), 'there is no such tool or server. Did you mean "echo"?'),
-        (("serve",), "one of the arguments --mcp --stdio is required"),
-        (("serve", "--stdio", "--http", "127.0.0.1:80"), "--http goes with --mcp"),
+        (("serve",), "say what is spoken: --http HOST:PORT, --mcp or --stdio"),
+        (("serve", "--stdio", "--http", "127.0.0.1:80"), "--http does not go with --stdio"),
         (("serve", "--mcp", "--http", "80"), "'80' is not HOST:PORT"),
     ],
 )

@@ -5,6 +5,7 @@ uvicorn waits for ever for the head of a request, and counts connections only on
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from codemode.gate.heartbeat import Alarm
@@ -16,17 +17,22 @@ if TYPE_CHECKING:  # loaded when it is served
 RETRY_SECONDS = 1
 
 
-def bounded_protocol(limits: HttpLimits) -> type[H11Protocol]:
-    """uvicorn's protocol within limits."""
+def bounded_protocol(
+    limits: HttpLimits, body_of: Callable[[int, str], bytes] | None = None
+) -> type[H11Protocol]:
+    """uvicorn's protocol within limits. `body_of` makes the JSON of a refusal; without it that is plain
+    text."""
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Bounded(H11Protocol):
         _timer: Alarm | None = None
+        _reader: Alarm | None = None
+        _unread = 0
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             if len(self.connections) > limits.max_connections:
-                self._refuse(b"503 Service Unavailable", "too many connections")
+                self._refuse(503, b"Service Unavailable", "too many connections")
             else:
                 self._watch()
 
@@ -37,6 +43,7 @@ def bounded_protocol(limits: HttpLimits) -> type[H11Protocol]:
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop_watch()
+            self._forget_reader()
             super().connection_lost(exc)
 
         def _watch(self) -> None:
@@ -51,17 +58,48 @@ def bounded_protocol(limits: HttpLimits) -> type[H11Protocol]:
 
         def _give_up(self) -> None:
             if not self._is_served() and not self.transport.is_closing():
-                self._refuse(b"408 Request Timeout", f"no request within {limits.head_seconds:g} s")
+                self._refuse(408, b"Request Timeout", f"no request within {limits.head_seconds:g} s")
+
+        def send_400_response(self, msg: str) -> None:
+            if body_of is None:
+                super().send_400_response(msg)
+            else:
+                self._refuse(400, b"Bad Request", "this is not a request of HTTP/1.1")
+
+        def pause_writing(self) -> None:
+            """The client does not read. It has some time; what is left unread is not kept for ever."""
+            super().pause_writing()
+            self._unread = self.transport.get_write_buffer_size()
+            self._reader = self._reader or Alarm(limits.body_seconds, self._look_at_reader)
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
+            self._forget_reader()
+
+        def _look_at_reader(self) -> None:
+            self._reader = None
+            left = self.transport.get_write_buffer_size()
+            if left >= self._unread:
+                self.transport.abort()
+            else:
+                self._unread, self._reader = left, Alarm(limits.body_seconds, self._look_at_reader)
+
+        def _forget_reader(self) -> None:
+            if self._reader is not None:
+                self._reader.cancel()
+                self._reader = None
 
         def _stop_watch(self) -> None:
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
 
-        def _refuse(self, status: bytes, why: str) -> None:
-            body = why.encode() + b"\n"
-            head = b"HTTP/1.1 %b\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n" % (status, len(body))
-            retry = b"Retry-After: %d\r\n" % RETRY_SECONDS if status.startswith(b"503") else b""
+        def _refuse(self, status: int, words: bytes, why: str) -> None:
+            kind = b"text/plain" if body_of is None else b"application/json"
+            body = why.encode() + b"\n" if body_of is None else body_of(status, why)
+            head = b"HTTP/1.1 %d %b\r\nContent-Type: %b\r\n" % (status, words, kind)
+            head += b"Content-Length: %d\r\n" % len(body)
+            retry = b"Retry-After: %d\r\n" % RETRY_SECONDS if status == 503 else b""
             self.transport.write(head + retry + b"Connection: close\r\n\r\n" + body)
             self.transport.close()
 

@@ -25,6 +25,9 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 
+BodyOf = Callable[[int, str], bytes]
+
+
 class _TurnedAway(Exception):
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -38,8 +41,12 @@ class _Gone(Exception):
 class Door:
     """In front of the SDK's app. A body counts until its request is answered."""
 
-    def __init__(self, app: App, limits: HttpLimits, max_message_bytes: int) -> None:
+    def __init__(
+        self, app: App, limits: HttpLimits, max_message_bytes: int, body_of: BodyOf | None = None
+    ) -> None:
+        """`body_of` makes the body of a refusal; without it that is an error of JSON-RPC."""
         self._app = app
+        self._body_of = body_of or _rpc_error
         self._limits = limits
         self._max_body = max_message_bytes
         self._held = 0
@@ -53,7 +60,7 @@ class Door:
             await body.read(scope, receive)
             await self._app(scope, body.again(receive), _with_retry(send))
         except _TurnedAway as refused:
-            await _refuse(receive, send, refused)
+            await _refuse(receive, send, refused.status, self._body_of(refused.status, str(refused)))
         except _Gone:
             pass
         finally:
@@ -143,15 +150,18 @@ def _announced(scope: Message) -> int:
     return int(_header(scope, b"content-length") or 0)
 
 
-async def _refuse(receive: Receive, send: Send, refused: _TurnedAway) -> None:
+def _rpc_error(status: int, message: str) -> bytes:  # noqa: ARG001 - JSON-RPC has its own codes
+    error = {"code": -32600, "message": message}
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": None, "error": error})
+
+
+async def _refuse(receive: Receive, send: Send, status: int, body: bytes) -> None:
     """Answers, and then lets the client send for a while what nobody keeps: many read an answer only when
     they have sent everything, and would not see it on a connection that is closed before."""
-    error = {"code": -32600, "message": str(refused)}
-    body = msgspec.json.encode({"jsonrpc": "2.0", "id": None, "error": error})
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     headers.append((b"connection", b"close"))
     told = _with_retry(send)
-    await told({"type": "http.response.start", "status": refused.status, "headers": headers})
+    await told({"type": "http.response.start", "status": status, "headers": headers})
     await told({"type": "http.response.body", "body": body, "more_body": True})
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_LINGER_SECONDS):

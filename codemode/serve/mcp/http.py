@@ -7,7 +7,6 @@ server bound to anything but this machine belongs behind a proxy that authentica
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import socket
 import sys
 from collections.abc import Generator
@@ -15,8 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from codemode.config import ConfigError
 from codemode.engine import Engine
+from codemode.serve.address import accepted_headers, listen, shown_address
 from codemode.serve.mcp.connections import bounded_protocol
 from codemode.serve.mcp.door import App, Door, Message, Receive, Send
 from codemode.serve.mcp.front import session_name
@@ -28,7 +27,6 @@ if TYPE_CHECKING:  # loaded when it is served
     from mcp.server.transport_security import TransportSecuritySettings
 
 PATH = "/mcp"
-_LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _GRACE_SECONDS = 2
 
 
@@ -44,7 +42,7 @@ def open_place(options: ServeOptions) -> Place:
     """Listens at the address. Raises ConfigError for one that cannot be used."""
     assert options.http is not None, "only called with an address"
     allowed = security(options)
-    return Place(_listen(*options.http), allowed)
+    return Place(listen(*options.http), allowed)
 
 
 async def serve_http(server: Server[Any], engine: Engine, place: Place, options: ServeOptions) -> None:
@@ -54,44 +52,22 @@ async def serve_http(server: Server[Any], engine: Engine, place: Place, options:
     limits = options.http_limits
 
     listener = place.listener
-    app: App = server.streamable_http_app(
-        streamable_http_path=PATH,
-        transport_security=place.security,
-        max_request_body_size=options.max_message_bytes,
-        max_sessions=limits.max_sessions,
-    )
     config = uvicorn.Config(
-        Door(_ending_sessions(_watched(app), engine), limits, options.max_message_bytes),
+        Door(mcp_app(server, engine, place.security, options), limits, options.max_message_bytes),
         http=bounded_protocol(limits),
         log_config=None,
         access_log=False,
         lifespan="on",
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
-    http = _quiet(uvicorn.Server)(config)
+    http = quiet(uvicorn.Server)(config)
     serving = asyncio.create_task(http.serve(sockets=[listener]), name="codemode http")
-    host, port = listener.getsockname()[:2]
-    shown = f"[{host}]" if ":" in host else host
-    print(f"codemode: MCP at http://{shown}:{port}{PATH}", file=sys.stderr, flush=True)
+    print(f"codemode: MCP at http://{shown_address(listener)}{PATH}", file=sys.stderr, flush=True)
     try:
         await asyncio.shield(serving)
     finally:
         http.should_exit = True
         await asyncio.gather(serving, return_exceptions=True)
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    """Opens the socket. Raises ConfigError."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-        listener.listen(128)
-    except OSError as problem:
-        listener.close()
-        raise ConfigError("http", f"cannot listen at {host}:{port}: {problem.strerror}.") from None
-    return listener
 
 
 def security(options: ServeOptions) -> TransportSecuritySettings:
@@ -100,30 +76,21 @@ def security(options: ServeOptions) -> TransportSecuritySettings:
     from mcp.server.transport_security import TransportSecuritySettings
 
     assert options.http is not None, "only called with an address"
-    host = options.http[0]
-    own = [*_LOCAL] if _is_local(host) else [f"[{host}]" if ":" in host else host]
-    if _is_any(host):
-        own = []
-        if not options.allowed_hosts:
-            raise ConfigError("http", f"{host} is every address: name the hosts that clients may call it by.")
-    return TransportSecuritySettings(
-        allowed_hosts=[*(f"{name}:*" for name in own), *options.allowed_hosts],
-        allowed_origins=[*(f"http://{name}:*" for name in own), *options.allowed_origins],
+    hosts, origins = accepted_headers(options.http[0], options.allowed_hosts, options.allowed_origins)
+    return TransportSecuritySettings(allowed_hosts=list(hosts), allowed_origins=list(origins))
+
+
+def mcp_app(
+    server: Server[Any], engine: Engine, allowed: TransportSecuritySettings, options: ServeOptions
+) -> App:
+    """The SDK's app, whose sessions take their runs with them."""
+    app: App = server.streamable_http_app(
+        streamable_http_path=PATH,
+        transport_security=allowed,
+        max_request_body_size=options.max_message_bytes,
+        max_sessions=options.http_limits.max_sessions,
     )
-
-
-def _is_local(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _is_any(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_unspecified
-    except ValueError:
-        return False
+    return _ending_sessions(_watched(app), engine)
 
 
 def _ending_sessions(app: App, engine: Engine) -> App:
@@ -174,7 +141,7 @@ def _is_event_stream(start: Message) -> bool:
     return headers.get(b"content-type", b"").lower().startswith(b"text/event-stream")
 
 
-def _quiet(base: type[Any]) -> type[Any]:
+def quiet(base: type[Any]) -> type[Any]:
     """uvicorn's server without its signal handlers: those of serve/ end everything, not only HTTP."""
 
     class Quiet(base):
