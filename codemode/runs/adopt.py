@@ -312,7 +312,7 @@ def ended(how: str) -> Failed:
                 "snapshot_expired", "The run was suspended for too long and is gone. Start again with exec."
             )
         case "interrupted":
-            return failed("aborted", "The engine died while this run was being resumed; it is gone.")
+            return failed("aborted", "The engine died while this run was going on; it is gone.")
         case "completed" | "failed":
             return failed("aborted", "The run has ended, and its result is not kept any more.")
         case _:

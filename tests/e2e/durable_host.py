@@ -98,7 +98,8 @@ class Orders:
         engine = self._engine
         match op:
             case "exec":
-                return (await engine.exec(given["program"], session=given.get("session", "s"))).to_dict()
+                session, request = given.get("session", "s"), given.get("request")
+                return (await engine.exec(given["program"], session=session, request_id=request)).to_dict()
             case "wait":
                 return (await engine.wait(given["run_id"], session=given.get("session", "s"))).to_dict()
             case "held":

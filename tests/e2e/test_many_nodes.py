@@ -272,6 +272,31 @@ def test_a_leg_whose_node_died_is_aborted_for_nodes_that_were_open_by_then(
     assert len(witness.lines()) == 1
 
 
+@pytest.mark.guarantee("requests-run-once")
+def test_a_request_whose_node_died_runs_again_only_if_it_had_done_nothing(
+    launch: Launch, shared: Shared, witness: Witness
+) -> None:
+    a = launch()
+    done = "await tools.note({ name: 'once' }); return await tools.hold({ name: 'x' })"
+    a.order("exec", program=done, request="r-1")
+    a.ask("held", names=["x"])
+    idle = "return await tools.hold_again({ name: 'y' })"
+    a.order("exec", program=idle, request="r-2")
+    a.ask("held", names=["y"])
+    killed(a, shared)
+    b = launch()
+    again = b.ask("exec", program=done, request="r-1")
+    assert (again["code"], again["error"]) == (
+        "aborted",
+        "The engine died while this run was going on; it is gone.",
+    )
+    b.order("exec", program=idle, request="r-2")
+    b.ask("held", names=["y"])
+    b.ask("answer", name="y", value=2)
+    assert value(b.ask("exec", program=idle, request="r-2")) == 2
+    assert [line["what"] for line in witness.lines()] == ["note", "hold", "hold_again", "hold_again"]
+
+
 @pytest.mark.guarantee("any-node")
 def test_a_frozen_node_that_goes_on_settles_nothing_and_works_on_under_another_name(
     launch: Launch, shared: Shared

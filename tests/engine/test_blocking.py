@@ -1,4 +1,4 @@
-"""The blocking twin and the one-call `run`; and the lines of code that others rely on, as written."""
+"""The blocking twin, and the lines of code that others rely on, as written."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from typing import Any, TypeVar
 import pytest
 
 import codemode
-from codemode import BlockingEngine, CallContext, ConfigError, Engine, tool
-from codemode.blocking import run as run_once
+from codemode import BlockingEngine, CallContext, Engine, tool
 from tests.harness.engine import echo, fail, failure_of, pay, value_of, waiting
 from tests.harness.loops import run, until
 from tests.harness.processes import python
@@ -341,43 +340,6 @@ def test_a_blocking_engine_whose_store_cannot_be_opened_leaves_no_thread(tmp_pat
     engine = BlockingEngine([], True, store=tmp_path / "missing" / "folder" / "runs.sqlite")
     with pytest.raises(Exception, match="missing"):
         engine.start()
-
-
-def test_run_tells_tools_the_session_it_was_given() -> None:
-    @tool
-    async def session(context: CallContext) -> str:
-        """Of the caller."""
-        return context.session_id
-
-    program = "await yield_control(); return await tools.session()"
-    assert value_of(run_once(program, tools=[session], session="s1")) == "s1"
-    assert value_of(run_once(program, tools=[session])) == "default"
-
-
-def test_run_refuses_a_configuration_with_an_unknown_key_before_anything_runs() -> None:
-    with pytest.raises(ConfigError, match="x"):
-        run_once("return 1", config={"x": 1})
-
-
-def test_run_goes_on_waiting_until_the_program_has_ended() -> None:
-    result = run_once(
-        "const v = await tools.slow({ ms: 250 }); await yield_control(); return v",
-        tools=[slow],
-        config={"enabled": True, "timeoutMs": 100},
-    )
-    assert value_of(result) == 250
-    assert result.to_dict()["telemetry"]["counts"]["wait"] >= 2
-
-
-def test_run_ends_where_an_approval_is_asked_for_that_nobody_can_give() -> None:
-    waiting(run_once("return await tools.pay({ amount: 1 })", tools=[pay]), "approval")
-    assert value_of(run_once("return await tools.pay({ amount: 1 })", tools=[pay], approve=yes)) == "paid 1"
-
-
-def test_run_says_what_is_wrong_with_a_program() -> None:
-    failure_of(run_once("let x = ;"), "invalid_input")
-    failure_of(run_once("return 1 as number"), "invalid_input")
-    assert value_of(run_once("return 1 as number", language="typescript")) == 1
 
 
 async def test_a_sync_tool_does_not_hold_up_the_loop() -> None:
