@@ -81,7 +81,7 @@ conformance: image  ## the official MCP conformance suite; new tables for the pa
 soak: image  ## mixed load for 30 minutes: nothing may grow or get slower
 	@$(BIN)/python -m tests.e2e.soak $(ARGS)
 
-wheel: $(READY)  ## dist/codemode-*.whl, with guest image and runner; CODEMODE_PLATFORM=… for another platform
+wheel: $(READY)  ## dist/codemode-*.whl, with guest image and runner; CODEMODE_PLATFORM=… for another platform, CODEMODE_PREVIOUS=old.whl to restore its runs
 	@$(BIN)/python -m pip wheel --no-deps --wheel-dir dist .
 
 pythons: image  ## the suite on every other Python that is here; a part: make pythons ARGS="tests/runs tests/engine"

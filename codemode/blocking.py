@@ -143,6 +143,7 @@ class BlockingEngine:
     abort = _front(Engine.abort)
     abort_session = _front(Engine.abort_session)
     expire = _front(Engine.expire, needs_start=True)
+    drain = _front(Engine.drain, needs_start=True)
     runs = _front(Engine.runs)
     run_info = _front(Engine.run_info)
     world = _front(Engine.world)

@@ -38,6 +38,7 @@ from codemode.runs.adopt import Adopter
 from codemode.runs.approval_bell import ApprovalBell
 from codemode.runs.approvals import Approvals
 from codemode.runs.caller_task import finish_despite_cancel
+from codemode.runs.draining import Draining
 from codemode.runs.engine_report import stats_of
 from codemode.runs.event_hub import EventHub
 from codemode.runs.execs import AskedRun, Execs
@@ -55,6 +56,7 @@ from codemode.runs.recorder import Recorder
 from codemode.runs.resume import Resumer
 from codemode.runs.run_control import RunControl
 from codemode.runs.store_limits import store_limits
+from codemode.runs.store_news import StoreNews
 from codemode.runs.stored_runs import StoredRuns
 from codemode.runs.trajectory_archive import TrajectoryArchive
 from codemode.runs.waits import Waits
@@ -175,15 +177,18 @@ class Engine(RunControl, PluginControl):
         self._services = Services(self.config, *runners, work, self._recorder, self._worlds)
         adopter = Adopter(self._services, self._admission)
         self._runs = KnownRuns(self._services, self._admission)
+        self._news = StoreNews(self._services, self._runs)
         self._kept = KeptResults(self.config.snapshot_ttl_seconds)
         self._waits = Waits(self._runs, Resumer(self._services, adopter), self._recorder, self._kept)
-        self._execs = Execs(self._services, self._admission, self._runs, self._kept, self._unready)
+        self._drain = Draining(self._runs, self._stored)
+        self._execs = Execs(
+            self._services, self._admission, self._runs, self._kept, self._unready, self._drain
+        )
         self._looks = Looks(self._runs, self._stored, archive, self._kept)
         self._approvals = Approvals(self._runs, adopter, self._services)
         self._loop_watch = LoopWatch(self._recorder.loop_was_late)
         self._doctor = Doctor(self._supervisor, self._stored, self._mcp, self._plugins, self._loop_watch)
         self._start_failure: Failed | None = None
-        self._expiry: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_open = False
@@ -204,14 +209,11 @@ class Engine(RunControl, PluginControl):
             raise RuntimeError("An engine is started once. Make a new one.")
         self._loop = asyncio.get_running_loop()
         try:
-            for ending in await self._stored.open(self._runs.lose_lease, self._runs.hear):
-                if ending.how == "interrupted":
-                    _log.warning("run %s was being resumed when its engine died; it is gone", ending.run_id)
+            self._news.open(await self._stored.open(self._news.lose_lease, self._news.hear))
             self._start_failure, _ = await asyncio.gather(self._start_workers(), self._mcp.open())
         except BaseException:  # most likely cancelled: the caller will not close a half-open engine
             await finish_despite_cancel(self._shut())
             raise
-        self._expiry = asyncio.create_task(self._runs.expire_for_ever(), name="codemode expiry")
         self._loop_watch.open()  # what starting loads is no stall of a run
         self._is_open = True
 
@@ -245,9 +247,7 @@ class Engine(RunControl, PluginControl):
 
     async def _shut(self) -> None:
         self._loop_watch.close()
-        if self._expiry is not None:
-            self._expiry.cancel()
-            await asyncio.gather(self._expiry, return_exceptions=True)
+        await self._news.close()
         await self._approvals.settle()
         await self._runs.close("the engine was closed")
         await self._mcp.close()
@@ -379,7 +379,8 @@ class Engine(RunControl, PluginControl):
     def stats(self) -> EngineStats:
         """Counts since the start, and the state now."""
         workers, loop = self._supervisor.stats(), self._loop_watch.stats()
-        return stats_of(self._runs.all(), self._recorder.tally, workers, loop, self._mcp.stats())
+        told = (workers, loop, self._mcp.stats(), self._drain.is_on)
+        return stats_of(self._runs.all(), self._recorder.tally, *told)
 
     def health(self) -> Health:
         """The last known status: healthy, degraded or unavailable, and why. Runs no probe."""

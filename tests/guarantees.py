@@ -130,6 +130,7 @@ GUARANTEES: dict[str, str] = {
     # durable runs
     "decided-once": "An approval is carried out at most once, whoever gives it, however often and when.",
     "any-node": "Any node on a store goes on with any run, whether the one that suspended it lives or not.",
+    "builds-side-by-side": "An engine that has the guest image of another build goes on with its runs.",
     "store-keys": "A node without the key of a shared store's nodes cannot join it.",
     "store-races": "Of all processes that claim, settle or decide the same thing, one does.",
     "unopened-runs-stay": "A run that an engine cannot open stays in the store for one that can.",

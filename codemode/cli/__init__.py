@@ -19,6 +19,7 @@ COMMANDS = {
     "wait": "go on with a run that was left waiting in a store",
     "runs": "the waiting runs of a store: list, show, abort, approve, deny",
     "store": "look after a store: tables of a database, seals, copies of a file",
+    "image": "keep the guest image of this version, for runs that a later one restores",
     "repl": "type programs and see what they give",
     "types": "the TypeScript declarations of tools and MCP servers",
     "trace": "show an exported trajectory as a tree with a time axis",

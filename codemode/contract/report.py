@@ -143,9 +143,11 @@ class McpServerStats(Struct, frozen=True):
 
 
 class EngineStats(Report):
-    """Counts since the start, and the state now. `runs` has a count for each state of a run."""
+    """Counts since the start, and the state now. `runs` has a count for each state of a run; `draining` tells
+    whether `drain` was called."""
 
     runs: dict[str, int]
+    draining: bool
 
     @property
     def totals(self) -> EngineTotals:

@@ -67,6 +67,7 @@ class Adopter:
             return failed("internal_error", f"The store cannot be read: {error}")
         if not isinstance(view, View):
             return await self.over(run, view)
+        run.set_build(view.label.build_id)
         if view.holder is not None or view.state is None:
             if view.holder != self._stored.node:  # else it goes on here
                 run.let_go()
@@ -111,14 +112,14 @@ class Adopter:
     # ---- opening -------------------------------------------------------------------------------------------
 
     async def _open(self, run: Run) -> ClaimedRun | CodeModeResult:
-        build_id = self._services.supervisor.build_id
-        if not build_id:  # without it nothing tells whether the snapshot fits
+        builds = self._services.supervisor.builds
+        if not builds:  # without it nothing tells whether the snapshot fits
             return failed("runtime_unavailable", "No worker has started, so the run cannot be restored here.")
         try:
             if run.claim is not None:
                 await self._stored.release(run.claim)
                 run.take_claim()
-            opened = await self._stored.claim(build_id, run.id, run.scope)
+            opened = await self._stored.claim(builds, run.id, run.scope)
         except EnvelopeRefused as error:
             return await self._refused(run, error)
         except StoreUnavailable as error:
@@ -132,6 +133,7 @@ class Adopter:
             return await self.over(run, opened)
         if isinstance(opened, NotClaimed):
             return await self._not_claimed(run, opened)
+        run.set_build(opened.build_id)
         if run.is_suspended and opened.claim.number != run.number + 1:
             run.let_go()  # others went on with it
         if run.is_adoptable:
@@ -167,12 +169,18 @@ class Adopter:
         if refused.why == "unknown":
             return await self._gone(run, _lost(run))
         if refused.why == "wrong_build":
-            return await self._refused(run, EnvelopeRefused("wrong_build"))
+            return await self._refused(run, EnvelopeRefused("wrong_build"), refused.build_id)
         run.let_go()
         return failed("invalid_input", str(busy_run()))
 
-    async def _refused(self, run: Run, error: EnvelopeRefused) -> Failed:
+    async def _refused(self, run: Run, error: EnvelopeRefused, build: str = "") -> Failed:
         text = f"The suspended program cannot be restored: {error}"
+        if build:
+            text = (
+                f"The program was suspended by another engine build ({build[:12]}); its image is not here. "
+                "The run is kept: wait for it with an engine that has the image, or put it where "
+                "CODEMODE_IMAGES says."
+            )
         match error.reason:
             case "expired":
                 return await self._gone(run, ended("expired"))

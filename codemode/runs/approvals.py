@@ -91,6 +91,10 @@ class Approvals:
     ) -> bool:
         """The store decides who decides: after a crash no engine asks again or repeats what may have been
         done, and of several engines that decide at once one carries it out."""
+        if (
+            not self._stored.may_dispatch
+        ):  # others may take this engine for dead, and its calls as interrupted
+            raise StoreUnavailable("this engine has not reached its store for a while, and begins no call")
         try:
             decided = await self._stored.decide(run.id, caller, approval_id, msgspec.json.encode(decision))
         except StoreFull as error:

@@ -14,11 +14,12 @@ class ClaimedRun:
     `outcomes` are in the order in which they came; `taken` are the calls of dead nodes, which are ours now.
     """
 
-    __slots__ = ("calls", "claim", "delta", "expires_at_ms", "outcomes", "state", "taken")
+    __slots__ = ("build_id", "calls", "claim", "delta", "expires_at_ms", "outcomes", "state", "taken")
 
     def __init__(
         self, claimed: Claimed, state: bytes, outcomes: Sequence[tuple[str, bytes]], expires_at_ms: int
     ) -> None:
+        self.build_id = claimed.snapshot.label.build_id
         self.claim: Claim = claimed.claim
         self.calls: tuple[CallView, ...] = claimed.calls
         self.delta: Data = claimed.snapshot.delta

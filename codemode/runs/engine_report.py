@@ -24,6 +24,7 @@ def stats_of(
     workers: WorkerStats,
     loop: LoopStats,
     mcp: Iterable[McpServerStats],
+    is_draining: bool,
 ) -> EngineStats:
     states = [run.state.value for run in runs]
     return EngineStats(
@@ -32,6 +33,7 @@ def stats_of(
         workers=msgspec.to_builtins(workers),
         loop=msgspec.to_builtins(loop),
         mcp=[msgspec.to_builtins(server) for server in mcp],
+        draining=is_draining,
     )
 
 

@@ -21,6 +21,7 @@ from codemode.plugins import Offering
 from codemode.policy import read_allow
 from codemode.runs.admission import Admission
 from codemode.runs.caller_task import finish_despite_cancel
+from codemode.runs.draining import Draining
 from codemode.runs.kept_results import KeptResults
 from codemode.runs.known_runs import KnownRuns
 from codemode.runs.leg import Leg, Services
@@ -58,6 +59,7 @@ class Execs:
         runs: KnownRuns,
         kept: KeptResults,
         unready: Callable[[], Failed | None],
+        draining: Draining,
     ) -> None:
         self._config = services.config
         self._services = services
@@ -66,6 +68,7 @@ class Execs:
         self._runs = runs
         self._kept = kept
         self._unready = unready
+        self._draining = draining
         self._requests = Requests(services)
 
     async def exec(
@@ -77,7 +80,7 @@ class Execs:
             program = read_exec(given, language, self._config)
         except InputRefused as refused:
             return self.refuse(refused.code, str(refused))
-        if (unready := self._unready()) is not None:
+        if (unready := self._unready() or self._draining.refusal()) is not None:
             return unready
         own, allowed = tuple(as_tools(asked.tools)) if asked.tools else (), read_allow(asked.allow)
         await self._admission.prepare()
@@ -112,8 +115,9 @@ class Execs:
             result = replace(result, notes=(changed, *result.notes))
         result = self.noted(result)
         if run.has_ended:
-            self._kept.put(run, result)
-            await self._runs.conclude(run, result)
+            result = await self._runs.conclude(run, result)
+            if not run.is_lost:
+                self._kept.put(run, result)
         return await self._admission.tell_hooks(run, program, result)
 
     def _new_run(

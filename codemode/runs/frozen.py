@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from codemode_runtime.shapes import Settlement
@@ -21,6 +21,9 @@ from codemode.runs.meter import RunMeter, Tally
 from codemode.runs.work import Work
 from codemode.tools.threads import call_in_thread
 from codemode.trajectory import TraceState
+
+if TYPE_CHECKING:
+    from codemode.runs.run import Run
 
 
 class Memory(msgspec.Struct, array_like=True):
@@ -72,6 +75,33 @@ _decoder = msgspec.msgpack.Decoder(Memory)
 def encode_memory(memory: Memory) -> bytes:
     """The state, still to be packed."""
     return _encoder.encode(memory)
+
+
+def freeze_memory(run: Run) -> bytes:
+    """The state of a run that a leg works on, as it is now; the run stays as it is."""
+    active, origin, context, flight = run.active, run.origin, run.origin.context, run.in_flight
+    return encode_memory(
+        Memory(
+            active.program,
+            active.language,
+            True,
+            active.returned,
+            active.meter.encode(),
+            [work.for_snapshot() for work in flight.pending.values()],
+            [(s.id, s.rejected, s.json) for s in flight.settled],
+            run.trace.freeze(),
+            origin.provider,
+            origin.model,
+            (context.session_key, context.sender, context.channel, context.sandbox),
+            origin.allow,
+            active.name_tools(run.environment.catalog),
+            tuple(flight.asked),
+            run.contents.freeze(),
+            run.contents.shown,
+            run.story,
+            active.world_mode,
+        )
+    )
 
 
 async def pack_state(state: bytes) -> bytes:

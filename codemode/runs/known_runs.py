@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Coroutine
+from collections.abc import Coroutine
 from typing import Any
 
 import msgspec
-from codemode_snapshots import Ending, EnvelopeRefused, How, RunScope, StoreUnavailable, View
+from codemode_snapshots import Claim, Ending, How, RunScope, StoreUnavailable
 
 from codemode.contract.error_codes import ErrorCode
 from codemode.contract.inputs import busy_run, same_caller, unknown_run
@@ -20,13 +20,12 @@ from codemode.runs.caller_task import finish_despite_cancel
 from codemode.runs.leg import Services
 from codemode.runs.phases import RunState
 from codemode.runs.run import Run
-from codemode.runs.work import is_question
 from codemode.tools import Tool
 from codemode.trajectory.export import ledger
 
 _log = logging.getLogger("codemode.engine")
 _CLOSED = "The engine was closed while nothing ran"
-_LOST_LEASE = "its engine lost its lease on the store"
+LOST_LEASE = "its engine lost its lease on the store"
 
 
 class KnownRuns:
@@ -38,10 +37,7 @@ class KnownRuns:
         self._recorder = services.recorder
         self._admission = admission
         self._by_id: dict[str, Run] = {}
-        self._undeleted: set[str] = set()  # ended runs that the store could not delete, as it did not answer
-        self._hinted: set[str] = set()
-        self._attending: asyncio.Task[None] | None = None
-        self._rejoining: asyncio.Task[None] | None = None
+        self._undeleted: dict[str, Claim | None] = {}  # ended runs that the store could not delete yet
         self.is_closed = False
 
     def add(self, run: Run) -> None:
@@ -61,8 +57,6 @@ class KnownRuns:
     async def close(self, reason: str) -> None:
         """Ends every run as `leave` does; from now on Tool Search begins no run."""
         self.is_closed = True
-        if self._attending is not None:
-            self._attending.cancel()
         # running runs come last: a worker they free must not go to a run that is only to be left
         for run in sorted(self.all(), key=lambda run: run.state is RunState.RUNNING):
             await self.leave(run, reason)
@@ -171,30 +165,43 @@ class KnownRuns:
         self._recorder.wait_without_leg(result.code)
         return _with_ledger(result, ledger(run.trace.look(()), run.late, is_over=run.has_ended))
 
-    async def abort(self, run: Run, reason: str) -> None:
+    async def abort(self, run: Run, reason: str, *, by_claim: bool = False) -> None:
+        """Ends the run, whoever holds it by now; or, `by_claim`, only if that is this engine."""
         run.stop(reason)
         if run.caller_task is not None:
             await run.caller_task.stop()
-        await self.abandon(run, reason)
+        await self.abandon(run, reason, by_claim=by_claim)
 
-    async def conclude(self, run: Run, result: CodeModeResult) -> None:
+    async def conclude(self, run: Run, result: CodeModeResult) -> CodeModeResult:
         """Ends a claimed run in the store, and keeps its result there for any engine that is asked again. Its
-        caller gets the result only then: an answer that was sent can be sent again."""
+        caller gets the result only then: an answer that was sent can be sent again. If the run is not this
+        engine's any more, what came of it here does not count, and the caller is told what the store says."""
         claim = run.take_claim()
-        if claim is None or not run.has_ended:
-            return
         how: How = "completed" if isinstance(result, Completed) else "failed"
         try:
-            await self._stored.finish(claim, run.scope, how, result, is_kept=run.was_requested)
+            if claim is not None and not await self._stored.finish(
+                claim, run.scope, how, result, is_kept=run.was_requested
+            ):
+                run.lose()
+            return await self._told_elsewhere(run, result) if run.is_lost else result
         except StoreUnavailable as error:
             _log.warning("the result of run %s could not be kept: %s", run.id, error)
+            return result
+
+    async def _told_elsewhere(self, run: Run, result: CodeModeResult) -> CodeModeResult:
+        """What has become of a run that another engine went on with, or ended."""
+        found = await self._stored.look(run.id, run.scope)
+        if isinstance(found, Ending):
+            return self._stored.result_of(found) or await self._told(found)
+        text = "Another engine went on with the run: wait for it once more."
+        return result if found is None else failed("aborted", text, (), result.telemetry)
 
     async def leave(self, run: Run, reason: str) -> None:
         """For a closing engine. A suspended run stays for the next engine, even if a caller waits for its
         news. A run that computes is aborted, and so is a wait if the store does not last."""
         can_leave = run.caller_task is None or (run.is_listening and self._stored.is_durable)
         if run.state is RunState.RUNNING or not can_leave:
-            await self.abort(run, reason)
+            await self.abort(run, reason, by_claim=True)
             return
         run.stop(reason, keeps=True)
         if run.caller_task is not None:
@@ -223,115 +230,46 @@ class KnownRuns:
                 ended += await self._stored.end(listed.label.run_id, listed.label.scope, "aborted")
         return ended
 
-    async def abandon(self, run: Run, reason: str, code: ErrorCode = "aborted") -> None:
+    async def abandon(
+        self, run: Run, reason: str, code: ErrorCode = "aborted", *, by_claim: bool = True
+    ) -> None:
         """Ends a run in this process: stops its work and deletes its snapshot.
 
-        The run stays known until both are done, so that no caller takes it out of the store meanwhile.
+        The run stays known until both are done, so that no caller takes it out of the store meanwhile. With
+        `by_claim` a run that another engine has taken over stays: this one may have been taken for dead.
         """
+        is_saved = run.is_suspended or run.number >= 0 or bool(run.in_flight.rows)
         if not run.has_ended:
             _log.debug("run %s is abandoned: %s", run.id, reason)
             run.end(RunState.ABORTED)
         self._end_outside_leg(run, code)
         run.in_flight.stop()  # at once, because the store may take long
-        if run.claim is not None or run.number >= 0 or run.in_flight.rows:
-            await self._forget(run, is_kept=code == "aborted")
+        claim = run.take_claim()
+        if claim is not None or (is_saved and not (by_claim and run.is_lost)):
+            await self._forget(run, claim if by_claim else None, is_kept=code == "aborted")
         await run.in_flight.cancel()
         self.drop(run)
 
-    async def _forget(self, run: Run, *, is_kept: bool = True) -> None:
-        """Deletes the snapshot. If that fails, `expire` tries again; until then the run is known as ended."""
+    async def _forget(self, run: Run, claim: Claim | None, *, is_kept: bool = True) -> None:
+        """Deletes the snapshot. If that fails, `forget_again` tries it; until then the run is known as
+        ended."""
         try:
-            run.take_claim()
-            if await self._stored.end(run.id, run.scope, "aborted", is_kept=is_kept):
+            if await self._stored.end(run.id, run.scope, "aborted", claim=claim, is_kept=is_kept):
                 self._recorder.snapshot_dropped(None)
-            self._undeleted.discard(run.id)
+            elif claim is not None:
+                run.lose()
+            self._undeleted.pop(run.id, None)
         except StoreUnavailable as error:
             _log.warning("the snapshot of run %s could not be deleted: %s", run.id, error)
-            self._undeleted.add(run.id)
+            self._undeleted[run.id] = claim
 
-    async def expire_for_ever(self) -> None:
-        pause = max(0.25, min(30.0, self._services.config.snapshot_ttl_seconds / 4))
-        while True:
-            await asyncio.sleep(pause)
-            await self.expire()
-
-    async def expire(self) -> int:
-        """Purges runs past their time and returns how many ended."""
-        suspended = [run for run in self.all() if run.state is RunState.WAITING]
-        try:
-            ended_runs = await self._stored.expire()
-            numbers = await self._stored.numbers([run.id for run in suspended])
-        except StoreUnavailable as error:
-            _log.warning("expired runs could not be purged: %s", error)
-            return 0
-        for ending in ended_runs:
-            if ending.how == "interrupted":
-                _log.warning("run %s was being resumed when its engine died; it is gone", ending.run_id)
-        gone = {ending.run_id for ending in ended_runs if ending.how == "expired"}
-        self._recorder.snapshots_expired(len(gone))
-        for run in suspended:
-            if run.state is not RunState.WAITING or run.caller_task is not None:
-                continue
-            if run.id in gone:
-                await self._end_here(run, "expired")
-            elif numbers is not None and run.id not in numbers:
-                await self._ended_elsewhere(run)
-            elif numbers is not None and numbers[run.id] != run.number and not run.in_flight.is_busy:
-                self.drop(run)  # another engine went on with it
+    async def forget_again(self) -> None:
+        """Deletes what the store could not delete when it was asked to."""
         for run in [run for run in self.all() if run.id in self._undeleted]:
-            await self._forget(run)
+            await self._forget(run, self._undeleted[run.id])
             self.drop(run)
-        return len(ended_runs)
 
-    # ---- what other engines do -----------------------------------------------------------------------------
-
-    def hear(self, run_ids: Collection[str]) -> None:
-        """A hint: other engines may have changed these runs."""
-        self._hinted.update(run_id for run_id in run_ids if run_id in self._by_id)
-        if self._hinted and self._attending is None and not self.is_closed:
-            self._attending = asyncio.create_task(self._attend(), name="codemode hints")
-
-    async def _attend(self) -> None:
-        try:
-            while self._hinted:
-                run_ids, self._hinted = self._hinted, set()
-                numbers = await self._stored.numbers(run_ids) or {}
-                for run in [self._by_id[run_id] for run_id in run_ids if run_id in self._by_id]:
-                    await self._attend_one(run, numbers.get(run.id))
-        except (StoreUnavailable, EnvelopeRefused) as error:
-            _log.warning("what other engines did could not be read: %s", error)
-        finally:
-            self._attending = None
-
-    async def _attend_one(self, run: Run, number: int | None) -> None:
-        flight = run.in_flight
-        if run.is_listening:
-            flight.hint()  # it looks for itself
-        elif number is None:
-            await self._ended_elsewhere(run)
-        elif run.claim is not None and flight.elsewhere:
-            wanted = [str(work_id) for work_id in flight.elsewhere]
-            for call_id, payload in await self._stored.collect(run.claim, wanted):
-                work = flight.pending.get(int(call_id))
-                if work is not None:
-                    self._services.work.settle_recorded(run, work, payload)
-        if any(work.approval is not None and is_question(work.approval) for work in flight.pending.values()):
-            for work, approval, decision in await self._services.work.records.answers(run):
-                self._services.work.decide(run, work, approval, decision)
-
-    async def _ended_elsewhere(self, run: Run) -> None:
-        """The run is not in the store any more: stops what goes on here for it."""
-        if run.has_ended or (run.state is RunState.RUNNING and run.claim is None):
-            return  # its first leg, or one that is ending
-        found = await self._stored.look(run.id, run.scope)
-        if isinstance(found, View) or run.has_ended:
-            return
-        if run.state is RunState.RUNNING:
-            await self.abort(run, "another engine cancelled it")
-        else:
-            await self._end_here(run, "expired" if found is None else found.how)
-
-    async def _end_here(self, run: Run, how: How) -> None:
+    async def end_here(self, run: Run, how: How) -> None:
         if how in ("completed", "failed"):  # another engine has told its end
             run.end(RunState.FAILED)
             self._services.work.abort_calls(run)
@@ -342,33 +280,6 @@ class KnownRuns:
         await run.in_flight.cancel()
         run.in_flight.wake()
 
-    def lose_lease(self) -> None:
-        """This engine was taken for dead: others may have what it held. It stops that, and joins anew."""
-        if not self.is_closed and self._rejoining is None:
-            self._rejoining = asyncio.create_task(self._rejoin(), name="codemode lease")
-
-    async def _rejoin(self) -> None:
-        _log.warning("this engine lost its lease on the store: what it held is stopped, and it joins anew")
-        try:
-            for run in self.all():
-                if run.state is RunState.RUNNING and run.claim is not None:
-                    run.stop(_LOST_LEASE, keeps=True)
-                    if run.caller_task is not None:
-                        await run.caller_task.stop()
-                    await run.in_flight.cancel()
-                    self.drop(run)
-                elif run.state is RunState.WAITING:
-                    await run.in_flight.start_over()
-                    run.let_go()
-                    run.in_flight.hint()
-                    if run.caller_task is None:
-                        self.drop(run)
-            await self._stored.join_anew()
-        except StoreUnavailable as error:
-            _log.warning("the store could not be joined anew: %s", error)
-        finally:
-            self._rejoining = None
-
     def _end_outside_leg(self, run: Run, code: ErrorCode) -> None:
         self._services.work.abort_calls(run)
         self._recorder.ended_outside_leg(run, code)
@@ -377,7 +288,7 @@ class KnownRuns:
 def _aborted(run: Run) -> Failed:
     text = f"The run was cancelled: {run.stop_reason}."
     if run.is_left:
-        why = "This engine lost its lease on the store" if run.stop_reason == _LOST_LEASE else _CLOSED
+        why = "This engine lost its lease on the store" if run.stop_reason == LOST_LEASE else _CLOSED
         text = f"{why}. The run is kept: wait for it once more later."
     return _cut_short(run, "aborted", text)
 

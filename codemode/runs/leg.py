@@ -343,7 +343,7 @@ class Leg:
         state, calls, began = run.freeze(), run.in_flight.stored_calls(), time.perf_counter_ns()
         told, meter = run.in_flight.describe() or waited_for, run.active.meter
         answer = Waiting(run.id, reason, told, output, meter.telemetry()) if run.was_requested else None
-        ttl_ms, build_id = config.snapshot_ttl_seconds * 1000, services.supervisor.build_id
+        ttl_ms, build_id = config.snapshot_ttl_seconds * 1000, run.build or services.supervisor.build_id
         try:
             size, expires_ms = await services.stored.save(
                 build_id, run.id, run.scope, ttl_ms, state, delta, run.claim, calls, answer
@@ -360,7 +360,7 @@ class Leg:
         if run.in_flight.has_approval:
             reason = "approval"  # a call may have asked for it while the guest was captured
         recorder.suspended(run, reason, size)
-        run.stored(size, expires_ms)
+        run.stored(size, expires_ms, build_id)
         await services.work.records.settled(run)
         return Waiting(run.id, reason, pending, output, telemetry)
 

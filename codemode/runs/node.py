@@ -45,6 +45,11 @@ class Node:
     def join_anew(self) -> None:
         self._enter()
 
+    def drain(self) -> None:
+        """Says so at once, and with every beat from now on. Blocks while the store does."""
+        self.is_draining = True
+        self._store.beat(self.name, self._totals(), draining=True)
+
     def leave(self) -> None:
         """Ends the beats first: a beat after this would say that the node was fenced."""
         self._over.set()

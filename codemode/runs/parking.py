@@ -41,7 +41,7 @@ class Unpark:
         """The queue is never full for a leg that has begun."""
         run = leg.run
         return await leg.services.supervisor.lease(
-            session=run.scope.session, has_begun=True, tenant=tenant_of(run)
+            session=run.scope.session, has_begun=True, tenant=tenant_of(run), build=run.build
         )
 
     async def no_worker(self, leg: Leg, why: Explained) -> Failed:

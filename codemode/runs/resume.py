@@ -136,6 +136,7 @@ class Resume:
         self._adopter = adopter
         self._opened = opened
         self._deadline = deadline
+        self._build = ""
 
     async def lease(self, leg: Leg) -> Worker:
         """Leases before the claim: if there is no worker the run stays as it was. An engine that closes
@@ -143,7 +144,10 @@ class Resume:
         run, services = leg.run, leg.services
         run.listen(True)
         try:
-            return await services.supervisor.lease(session=run.scope.session, tenant=tenant_of(run))
+            supervisor = services.supervisor
+            # without its image any worker will do: the claim says that it cannot be restored here
+            self._build = run.build if run.build in supervisor.builds else supervisor.build_id
+            return await supervisor.lease(session=run.scope.session, tenant=tenant_of(run), build=self._build)
         except asyncio.CancelledError:
             task = run.caller_task
             if self._opened is not None and (run.is_left or (task is not None and task.keeps)):
@@ -170,7 +174,8 @@ class Resume:
                 return found
             opened = found
             run.in_flight.give_back_yields()
-            if not run.in_flight.settled:  # another engine went on with it meanwhile
+            # another engine went on with it meanwhile
+            if not run.in_flight.settled or opened.build_id != self._build:
                 unkept = await self._adopter.put_back(run, opened)
                 return failed("invalid_input", str(busy_run())) if unkept is None else unkept
         # one budget for waiting and running; queueing for a worker does not count

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 from codemode_runtime.shapes import Settlement
-from codemode_snapshots import Claim, RunScope
+from codemode_snapshots import NO_VALUE, Claim, RunScope
 
 from codemode.config import Language
 from codemode.contract.telemetry import CallEnd
@@ -22,7 +22,7 @@ from codemode.otel.story import Story
 from codemode.runs.caller_task import CallerTask
 from codemode.runs.contents import Contents
 from codemode.runs.environment import Environment
-from codemode.runs.frozen import Memory, encode_memory
+from codemode.runs.frozen import Memory, freeze_memory
 from codemode.runs.in_flight import InFlight
 from codemode.runs.meter import RunMeter, Tally
 from codemode.runs.movable import Movable
@@ -51,8 +51,9 @@ class Run:
 
     __slots__ = (
         "_active", "_claim", "_context", "_expires_ms", "_is_listening", "_is_requested", "_is_told",
-        "_late", "_number", "_opening", "_phase", "_stop_keeps", "_stop_reason", "began", "caller_task",
-        "contents", "environment", "id", "in_flight", "origin", "scope", "story", "trace",
+        "_late", "_number", "_opening", "_phase", "_stop_keeps", "_stop_reason", "began", "build",
+        "caller_task", "contents", "environment", "id", "in_flight", "is_lost", "origin", "scope", "story",
+        "trace",
     )  # fmt: skip
 
     def __init__(
@@ -79,10 +80,11 @@ class Run:
         self._late: tuple[CallEnd, ...] = ()  # calls that finished while it was suspended
         self._claim: Claim | None = None
         self._expires_ms = 0
+        self.build = ""  # of the guest image that it began in; "" until it is known
         self._number = -1
         self._opening: asyncio.Lock | None = None
         self._stop_reason: str | None = None
-        self._stop_keeps = self._is_listening = self._is_told = self._is_requested = False
+        self._stop_keeps = self._is_listening = self._is_told = self._is_requested = self.is_lost = False
         self._context: CallContext | None = None
 
     @classmethod
@@ -177,6 +179,9 @@ class Run:
         self._opening = self._opening or asyncio.Lock()
         return self._opening
 
+    def set_build(self, build: str) -> None:
+        self.build = "" if build == NO_VALUE else build
+
     @property
     def expires_ms(self) -> int:
         return self._expires_ms
@@ -195,26 +200,17 @@ class Run:
 
     def freeze(self) -> bytes:
         """Suspends the run and returns its state for a snapshot. What settles later is for the next leg."""
-        active, origin, context = self.active, self.origin, self.origin.context
-        flight = self.in_flight
-        memory = Memory(
-            active.program, active.language, True, active.returned, active.meter.encode(),
-            [work.for_snapshot() for work in flight.pending.values()],
-            [(s.id, s.rejected, s.json) for s in flight.settled],
-            self.trace.freeze(), origin.provider, origin.model,
-            (context.session_key, context.sender, context.channel, context.sandbox), origin.allow,
-            active.name_tools(self.environment.catalog), tuple(flight.asked),
-            self.contents.freeze(), self.contents.shown, self.story, active.world_mode,
-        )  # fmt: skip
+        state = freeze_memory(self)
         self._enter(Suspended())
-        return encode_memory(memory)
+        return state
 
-    def stored(self, size: int, expires_ms: int) -> None:
+    def stored(self, size: int, expires_ms: int, build: str) -> None:
         """The snapshot is written: drops what the snapshot holds."""
         phase = self._phase
         assert isinstance(phase, Suspended), "only a suspended run is stored"
         phase.is_stored, phase.stored_bytes, self._expires_ms = True, size, expires_ms
         self._number = 0 if self._claim is None else self._claim.number
+        self.build = build
         self.trace.pack(self.active.meter.calls)
         self._active = self._claim = self._context = None
 
@@ -312,6 +308,9 @@ class Run:
     @property
     def was_requested(self) -> bool:
         return self._is_requested
+
+    def lose(self) -> None:  # to another engine: what comes of it here does not count
+        self.is_lost = True
 
     def take_claim(self) -> Claim | None:
         claim, self._claim = self._claim, None

@@ -23,6 +23,7 @@ from codemode.contract.scope import UNSAID, Scope, is_said, scope_of
 from codemode.executor import Decision
 from codemode.runs.admission import Admission
 from codemode.runs.approvals import Approvals
+from codemode.runs.draining import Draining
 from codemode.runs.engine_report import list_runs, store_facts
 from codemode.runs.event_hub import EventListener, Subscription
 from codemode.runs.known_runs import KnownRuns
@@ -33,6 +34,7 @@ from codemode.runs.recorder import Recorder
 from codemode.runs.run_details import RunDetails
 from codemode.runs.run_lists import RunPage, RunQuery
 from codemode.runs.run_report import RunReport
+from codemode.runs.store_news import StoreNews
 from codemode.runs.stored_runs import StoredRuns
 from codemode.runs.tool_looks import ToolLooks, ToolPage
 from codemode.runs.whole_run import OnWaiting, run_to_end
@@ -46,6 +48,8 @@ _AGENT, _SESSION, _AGENT_RUN = UNSAID.agent, UNSAID.session, UNSAID.agent_run
 
 class RunControl:
     _runs: KnownRuns
+    _news: StoreNews
+    _drain: Draining
     _approvals: Approvals
     _stored: StoredRuns
     _recorder: Recorder
@@ -90,6 +94,16 @@ class RunControl:
             on_waiting,
             timeout,
         )
+
+    async def drain(self, *, timeout: float | None = None) -> bool:  # noqa: ASYNC109 - nothing is cancelled
+        """For an engine that is to be closed: from now on `exec` is refused (`runtime_unavailable`), while
+        `wait`, `approve` and the rest still work, and calls go on. Returns True once no leg runs and no call
+        is made here, False after `timeout` seconds. Suspended runs stay in the store for other engines.
+        """
+        if not self._is_open:
+            return True
+        await self._drain.begin()
+        return await self._drain.until_quiet(timeout)
 
     async def approve(
         self,
@@ -179,7 +193,7 @@ class RunControl:
 
     async def expire(self) -> int:
         """Purges what is past its time; the engine does this by itself. How many runs ended."""
-        return await self._runs.expire() if self._is_open else 0
+        return await self._news.expire() if self._is_open else 0
 
     async def runs(self, session: str | None = None, *, scope: Scope | None = None) -> list[RunInfo]:
         """The suspended runs, oldest first: all, those of one session, or those that a scope may wait for.

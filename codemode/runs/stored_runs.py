@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from codemode_runtime.frames import Data
 from codemode_snapshots import (
@@ -47,15 +47,12 @@ from codemode.config.store_argument import StoreArgument, read_store
 from codemode.contract.results import CodeModeResult
 from codemode.contract.scope import UNSAID, WORLD
 from codemode.gate.shares import SessionShares
-from codemode.runs.caller_task import to_end
 from codemode.runs.claimed_run import ClaimedRun
 from codemode.runs.frozen import Memory, pack_state, read_memory
 from codemode.runs.node import Node
 from codemode.runs.seals import Seals, off_loop
+from codemode.runs.store_line import StoreLine
 from codemode.runs.store_places import StorePlace, is_kept_elsewhere, open_place, threads_for
-
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
 
 _log = logging.getLogger("codemode.engine")
 T = TypeVar("T")
@@ -88,7 +85,7 @@ class StoredRuns:
         bounds = limits.max_snapshots, limits.max_total_bytes
         self._shares = SessionShares(*bounds, share_percent, UNSAID.session)
         self._store: RunStore | None = None
-        self._thread: ThreadPoolExecutor | None = None
+        self._line = StoreLine()
         self._node: Node | None = None
         self._feed: Feed | None = None
 
@@ -125,15 +122,14 @@ class StoredRuns:
             self._store = MemoryStore(self.limits, clock.wall_ms)
             self._join(self._store, lambda: None)
             return []
-        from concurrent.futures import ThreadPoolExecutor  # the store in memory needs no thread
 
         def in_loop(told: Told, *given: object) -> None:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(told, *given)
 
-        self._thread = ThreadPoolExecutor(threads_for(self.place), thread_name_prefix="codemode-store")
+        self._line.open(threads_for(self.place))
         try:
-            await self._in_thread(self._open_place, self.place, partial(in_loop, fenced))
+            await self._line.do(partial(self._open_place, self.place, partial(in_loop, fenced)))
             self._feed = await self._call(lambda store: store.feed(self.node, partial(in_loop, changed)))
             return await self.expire()
         except BaseException:
@@ -155,6 +151,10 @@ class StoredRuns:
         if node is not None:
             await self._call(lambda _: node.join_anew())
 
+    async def drain(self) -> None:
+        if (node := self._node) is not None:
+            await self._call(lambda _: node.drain())
+
     def _close_store(self) -> None:
         store, self._store = self._store, None
         if self._feed is not None:
@@ -174,14 +174,7 @@ class StoredRuns:
 
     async def close(self) -> None:
         """What this engine holds can be taken over by others at once; it has to have stopped it before."""
-        if self._thread is None:
-            self._close_store()
-            return
-        try:
-            await self._in_thread(self._close_store)
-        finally:
-            thread, self._thread = self._thread, None
-            thread.shutdown(wait=True)
+        await self._line.close(self._close_store)
 
     # ---- hints ---------------------------------------------------------------------------------------------
 
@@ -218,7 +211,9 @@ class StoredRuns:
         kept = None if answer is None else self.seals.seal_result("answer", run_id, scope, answer)
         snapshot = Snapshot(label, sealed, delta, kept)
         self._check_share(run_id, scope.session, snapshot.size_bytes)
-        await self._call(lambda store: store.save(snapshot, calls, self.node, claim=claim))
+        # a cancelled caller abandons the run, which ends what was saved: so it has to be saved by then
+        store = self._opened_store()
+        await self._line.do_to_end(lambda: store.save(snapshot, calls, self.node, claim=claim))
         self._shares.put(run_id, scope.session, snapshot.size_bytes)
         return snapshot.size_bytes, label.expires_at_ms
 
@@ -261,12 +256,14 @@ class StoredRuns:
             self._shares.drop(run_id)
         return found
 
-    async def claim(self, build_id: str, run_id: str, scope: RunScope) -> ClaimedRun | NotClaimed | Ending:
+    async def claim(
+        self, builds: Sequence[str], run_id: str, scope: RunScope
+    ) -> ClaimedRun | NotClaimed | Ending:
         """Claims the run, so that no other engine can.
 
         Raises EnvelopeRefused; the run is then gone, unless another engine can open it.
         """
-        claimed = await self._claim(lambda store: store.claim(run_id, scope, (build_id,), self.node))
+        claimed = await self._claim(lambda store: store.claim(run_id, scope, builds, self.node))
         if not isinstance(claimed, Claimed):
             return claimed
         try:
@@ -307,15 +304,21 @@ class StoredRuns:
             else self.seals.seal_result("result", claim.run_id, scope, result)
         )
         keep_ms = 0 if kept is None else self._keep_ms
-        return await self._call_to_end(
-            lambda store: store.finish(claim.run_id, how, claim=claim, result=kept, keep_ms=keep_ms)
+        store = self._opened_store()
+        return await self._line.do_to_end(
+            lambda: store.finish(claim.run_id, how, claim=claim, result=kept, keep_ms=keep_ms)
         )
 
-    async def end(self, run_id: str, scope: RunScope, how: How, *, is_kept: bool = True) -> bool:
-        """Ends a run, also one that another engine holds. With `is_kept` its scope can ask how it ended."""
+    async def end(
+        self, run_id: str, scope: RunScope, how: How, *, claim: Claim | None = None, is_kept: bool = True
+    ) -> bool:
+        """Ends a run, also one that another engine holds; with a claim only if that is valid. With `is_kept`
+        its scope can ask how it ended."""
         self._shares.drop(run_id)
-        keep_ms = self.limits.tombstone_ttl_ms if is_kept else 0
-        return await self._call(lambda store: store.finish(run_id, how, caller=scope, keep_ms=keep_ms))
+        keep_ms, caller = self.limits.tombstone_ttl_ms if is_kept else 0, None if claim else scope
+        return await self._call(
+            lambda store: store.finish(run_id, how, caller=caller, claim=claim, keep_ms=keep_ms)
+        )
 
     def result_of(self, ending: Ending) -> CodeModeResult | None:
         """The result that was kept with the end of a run."""
@@ -373,17 +376,7 @@ class StoredRuns:
         return self._store
 
     async def _call(self, action: Callable[[RunStore], T]) -> T:
-        store = self._opened_store()
-        if self._thread is None:
-            return action(store)
-        return await self._in_thread(action, store)
-
-    async def _call_to_end(
-        self, action: Callable[[RunStore], T], late: Callable[[T], Awaitable[object]] | None = None
-    ) -> T:
-        """The store goes on in its thread when the caller is cancelled, who waits for it, and for `late`."""
-        store = self._opened_store()
-        return action(store) if self._thread is None else await to_end(self._in_thread(action, store), late)
+        return await self._line.do(partial(action, self._opened_store()))
 
     async def _claim(self, action: Callable[[RunStore], T]) -> T:
         """A claim that no caller gets any more is released."""
@@ -393,7 +386,4 @@ class StoredRuns:
             if isinstance(claim, Claim):
                 await self.release(claim)
 
-        return await self._call_to_end(action, release)
-
-    async def _in_thread(self, action: Callable[..., T], *given: object) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, action, *given)
+        return await self._line.do_to_end(partial(action, self._opened_store()), release)

@@ -79,7 +79,7 @@ class StoredWorlds:
         """Takes the session's world. One that is past its time, or cannot be opened here, is forgotten."""
         for world_id in await self._stored.worlds(scope):
             try:
-                found = await self._stored.claim(build_id, world_id, scope)
+                found = await self._stored.claim((build_id,), world_id, scope)
             except EnvelopeRefused:
                 await self._stored.end(world_id, scope, "aborted", is_kept=False)
                 return "unreadable"

@@ -70,8 +70,9 @@ class Waits:
         result = self._recorder.leg_ended(run, await self._runs.lead(run, self._resumer.wait(run)))
         result = with_duration(result, clock.ms_since(began))
         if run.has_ended:
-            self._kept.put(run, result)
-            await self._runs.conclude(run, result)
+            result = await self._runs.conclude(run, result)
+            if not run.is_lost:
+                self._kept.put(run, result)
         return result
 
     async def _follow(self, run: Run, task: _Task) -> CodeModeResult:

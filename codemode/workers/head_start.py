@@ -13,7 +13,10 @@ import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ZYGOTE = "codemode_runtime.zygote"  # of checkers, in Python
 NATIVE = "native"  # instead of a module: the runner in C
@@ -70,11 +73,11 @@ def take_ahead(entry: str) -> Started | None:
     return None
 
 
-def start_process(entry: str, descriptor: int) -> subprocess.Popen[bytes]:
-    """Starts the runner, or our own interpreter with a module that has a `main(control_fd, host_pid)`. Raises
-    OSError."""
+def start_process(entry: str, descriptor: int, image: Path | None = None) -> subprocess.Popen[bytes]:
+    """Starts the runner with an image, or our own interpreter with a module that has a
+    `main(control_fd, host_pid)`. Raises OSError."""
     if entry == NATIVE:
-        command, variables = _native_command(descriptor), dict[str, str]()
+        command, variables = _native_command(descriptor, image), dict[str, str]()
     else:
         command = [sys.executable, "-I", "-S", "-c", _BOOT, str(descriptor), str(os.getpid()), entry]
         command += [os.path.abspath(folder) for folder in sys.path if folder]
@@ -92,12 +95,12 @@ def start_process(entry: str, descriptor: int) -> subprocess.Popen[bytes]:
     )
 
 
-def _native_command(descriptor: int) -> list[str]:
+def _native_command(descriptor: int, image: Path | None) -> list[str]:
     from codemode_runtime import native
     from codemode_runtime.image import ImageUnavailable
 
     try:
-        return native.command(descriptor, os.getpid())
+        return native.command(descriptor, os.getpid(), image)
     except ImageUnavailable as error:
         raise OSError(str(error)) from None
 

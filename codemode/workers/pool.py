@@ -13,6 +13,7 @@ import socket
 import sys
 from collections import Counter, deque
 from collections.abc import Callable
+from pathlib import Path
 
 from codemode_runtime.zygote_wire import Flavour, Setup
 from msgspec import Struct, field
@@ -66,7 +67,9 @@ class Pool:
         processors: Processors,
         on_release: Callable[[Worker], None],
         checks: Checks | None = None,
+        image: Path | None = None,
     ) -> None:
+        """`image` is the folder of the guest image, for one that is not our own."""
         self.flavour: Flavour = flavour
         self.zygotes: list[Zygote] = []
         self.ready: deque[Worker] = deque()
@@ -80,6 +83,7 @@ class Pool:
         self._processors = processors
         self._on_release = on_release
         self._checks = checks
+        self._image = image
         self._loop = asyncio.get_running_loop()
         self._demand: deque[Wanted] = deque()
         self._target = settings.engine.warm_workers
@@ -224,7 +228,7 @@ class Pool:
             settings.memory_bytes,
             settings.forks,
         )
-        zygote = Zygote(setup, settings.entry, self)
+        zygote = Zygote(setup, settings.entry, self, self._image)
         self.zygotes.append(zygote)
         return zygote
 

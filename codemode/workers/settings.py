@@ -6,7 +6,14 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from codemode_runtime.image import default_cache
+from codemode_runtime import native
+from codemode_runtime.image import (
+    ImageUnavailable,
+    default_cache,
+    image_folders,
+    load_manifest,
+    other_images,
+)
 from codemode_runtime.zygote_wire import Flavour
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -46,6 +53,20 @@ class WorkerSettings(Struct, frozen=True):
     def for_checkers(self) -> WorkerSettings:
         """Of the processes that check texts: they are in Python, and one is kept ready."""
         return replace(self, entry=ZYGOTE, engine=replace(self.engine, warm_workers=1))
+
+    @property
+    def for_other_builds(self) -> WorkerSettings:
+        """Of workers that restore snapshots of other builds: few come, so none is kept ready."""
+        return replace(self, engine=replace(self.engine, warm_workers=0))
+
+    def other_images(self) -> dict[str, Path]:
+        """Folders of the guest images of other builds, by build id. Only the runner can use them."""
+        if not self.is_native:
+            return {}
+        try:
+            return other_images(image_folders(), load_manifest(native.FOLDER).build_id)
+        except ImageUnavailable:
+            return {}  # there is not even one of our own, which starting will tell
 
     @property
     def cache_folder(self) -> Path | None:

@@ -17,7 +17,7 @@ from codemode.gate.fair_queue import FairQueue
 from codemode.gate.pending import share_of
 from codemode.workers.busy_wait import Processors
 from codemode.workers.checks import Checks
-from codemode.workers.errors import Aborted, QueueFull
+from codemode.workers.errors import Aborted, QueueFull, RuntimeUnavailable
 from codemode.workers.idlers import IdleLeg, Idlers
 from codemode.workers.kept import Tenant
 from codemode.workers.pool import Counters, Pool
@@ -33,6 +33,8 @@ class Supervisor:
         self._counters = Counters()
         self._processors = Processors()
         self._pools: dict[Flavour, Pool] = {}
+        self._images = self.settings.other_images()
+        self._other_pools: dict[str, Pool] = {}  # of guests of other builds, by build id
         self._busy = 0
         self._slots: dict[str, int] = {}  # by session
         self._queue: FairQueue[asyncio.Future[None]] = FairQueue()
@@ -71,6 +73,7 @@ class Supervisor:
         flavour: Flavour = "javascript",
         has_begun: bool = False,
         tenant: Tenant | None = None,
+        build: str = "",
     ) -> Worker:
         """A worker for one leg, which the caller must release. Cancel to stop waiting for it.
 
@@ -78,7 +81,7 @@ class Supervisor:
         `tenant`: whose legs the worker may have served before, and may serve again, if the settings say so.
 
         Raises QueueFull at once if too many legs are waiting, RuntimeUnavailable if no worker can be started.
-        The flavour is the program's language.
+        The flavour is the program's language. `build` is that of a snapshot to be restored, "" for our own.
         """
         if self._is_closed:
             raise Aborted("the supervisor is closed")
@@ -89,7 +92,10 @@ class Supervisor:
         try:
             if self.settings.is_native and flavour != "javascript":
                 await self._pool(flavour).wait_ready()  # what starts it is no part of the leg's time
-            worker = await self._pool("javascript" if self.settings.is_native else flavour).take(tenant)
+            pool = self._pool("javascript" if self.settings.is_native else flavour)
+            if build not in ("", self.build_id):
+                pool = self._pool_of(build)
+            worker = await pool.take(tenant)
         except BaseException:
             self._free_slot(session)
             raise
@@ -107,7 +113,7 @@ class Supervisor:
                 waiting.set_exception(Aborted("the supervisor was closed"))
         for worker in self._leased:
             worker.kill("the supervisor was closed")
-        await asyncio.gather(*(pool.close() for pool in self._pools.values()))
+        await asyncio.gather(*(pool.close() for pool in self._all_pools()))
 
     @property
     def build_id(self) -> str:
@@ -117,8 +123,13 @@ class Supervisor:
                 return pool.build_id
         return ""
 
+    @property
+    def builds(self) -> tuple[str, ...]:
+        """The builds whose snapshots can be restored here: our own and those whose image is at hand."""
+        return (self.build_id, *self._images) if self.build_id else ()
+
     def stats(self) -> WorkerStats:
-        pools = list(self._pools.values())
+        pools = self._all_pools()
         return WorkerStats(
             zygotes=tuple(ZygoteStats(z.pid, z.flavour, z.is_ready) for pool in pools for z in pool.zygotes),
             warm=sum(len(pool.ready) for pool in pools),
@@ -205,6 +216,22 @@ class Supervisor:
                 pool = Pool(flavour, self.settings, *common, self._on_release, self._checks)
             self._pools[flavour] = pool
         return pool
+
+    def _pool_of(self, build: str) -> Pool:
+        """Of the image of another build; nothing of it is kept warm."""
+        pool = self._other_pools.get(build)
+        if pool is None:
+            image = self._images.get(build)
+            if image is None:
+                raise RuntimeUnavailable(f"the guest image of build {build[:12]} is not here")
+            common = self._counters, self._processors
+            settings = self.settings.for_other_builds
+            pool = Pool("javascript", settings, *common, self._on_release, self._checks, image)
+            self._other_pools[build] = pool
+        return pool
+
+    def _all_pools(self) -> list[Pool]:
+        return [*self._pools.values(), *self._other_pools.values()]
 
     async def _take_checker(self, flavour: Flavour) -> Worker:
         return await self._pool(flavour).take()

@@ -10,6 +10,7 @@ import asyncio
 import socket
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from codemode_runtime import zygote_wire
@@ -55,7 +56,7 @@ class _Order(NamedTuple):
 class Zygote:
     """Alive from `__init__` until `zygote_has_ended`; `close` asks it to end."""
 
-    def __init__(self, setup: Setup, entry: str, watcher: Watcher) -> None:
+    def __init__(self, setup: Setup, entry: str, watcher: Watcher, image: Path | None = None) -> None:
         self.flavour: Flavour = setup.flavour
         self.forks = setup.fork
         self.build_id = ""
@@ -68,7 +69,7 @@ class Zygote:
         self._doomed: dict[int, asyncio.TimerHandle] = {}
         self._orders: list[_Order] = []  # given before it was ready
         self._reason = ""
-        connection, start, abandon = _process_of(entry)
+        connection, start, abandon = _process_of(entry, image)
         self._channel = Channel(connection, lambda frame: self._on_message(frame.head), self._on_end)
         self._keeper = ChildProcess(start, abandon, self._on_process_end)
         self._send(setup)
@@ -176,16 +177,16 @@ class Zygote:
 
 
 def _process_of(
-    entry: str,
+    entry: str, image: Path | None
 ) -> tuple[socket.socket, Callable[[], subprocess.Popen[bytes]], Callable[[], None]]:
     """Our end of its socket, what starts it, and what undoes that; one started ahead runs already."""
-    started = take_ahead(entry)
+    started = take_ahead(entry) if image is None else None
     if started is not None:
         return started.control, lambda: started.process, lambda: end_ahead(started)
     ours, theirs = socket.socketpair()
 
     def start() -> subprocess.Popen[bytes]:
         with theirs:
-            return start_process(entry, theirs.fileno())
+            return start_process(entry, theirs.fileno(), image)
 
     return ours, start, theirs.close

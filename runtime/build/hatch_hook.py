@@ -2,7 +2,8 @@
 installing it needs no compiler. It also says what of other people's work is in it, with their licences.
 
 Runs for editable installs too: `pip install -e .` alone leaves a working clone. CODEMODE_PLATFORM names
-another platform to build a wheel for (a tag of make_runner.TARGETS).
+another platform to build a wheel for (a tag of make_runner.TARGETS), CODEMODE_PREVIOUS wheels of earlier
+versions whose runs the new one shall restore (previous.py).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ class GuestImageHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         # their folder is put on the path above
         import make_runner
+        import previous
         import sbom
         from make_image import BuildError, build
 
@@ -45,6 +47,11 @@ class GuestImageHook(BuildHookInterface[Any]):
             build_data["sbom_files"].append(bom.relative_to(self.root).as_posix())
             build_data["force_include"][str(licences)] = f"codemode_runtime/image/{sbom.LICENCES}"
             runner = folder / make_runner.NAME
+            wheels = [
+                Path(name) for name in os.environ.get("CODEMODE_PREVIOUS", "").split(os.pathsep) if name
+            ]
+            for file, place in previous.take_images(wheels, Path(self.root) / ".cache" / "previous").items():
+                build_data["force_include"][str(file)] = place
             build_data["force_include"][str(runner)] = f"codemode_runtime/image/{make_runner.NAME}"
             build_data["pure_python"] = False
             build_data["tag"] = f"py3-none-{tag}"

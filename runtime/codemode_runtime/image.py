@@ -5,11 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
 FOLDER = Path(__file__).resolve().parent / "image"
+# What the runner relies on in an image: its exports, the block, the patch of a capture, its messages. Raise
+# it with a change of any of them: older images then need their own version of codemode, and are left alone.
+ABI = 1
 _NOT_BUILT = "the guest image is not built: run `make` in a clone, or install a wheel"
 
 
@@ -26,6 +30,7 @@ class Manifest(msgspec.Struct, frozen=True, rename="camel"):
     memory_bytes: int
     scratch: int
     scratch_bytes: int
+    abi: int = 1  # manifests do not say it while there is only one
 
 
 class Image(msgspec.Struct, frozen=True):
@@ -70,6 +75,27 @@ def load_manifest(folder: Path = FOLDER) -> Manifest:
         raise ImageUnavailable(_NOT_BUILT) from None
     except (OSError, msgspec.DecodeError) as error:
         raise ImageUnavailable(f"the guest image cannot be read: {error}") from None
+
+
+def other_images(folders: Iterable[Path], own: str) -> dict[str, Path]:
+    """Images of other builds whose snapshots can be restored here, by build id: each in a folder of its own
+    within one of these, as `codemode image save` writes them. Whatever else is there is left alone."""
+    found: dict[str, Path] = {}
+    for folder in folders:
+        for manifest in sorted(folder.glob("*/manifest.json")):
+            try:
+                facts = load_manifest(manifest.parent)
+            except ImageUnavailable:
+                continue
+            if facts.abi == ABI and facts.build_id != own and (manifest.parent / "guest.wasm").is_file():
+                found.setdefault(facts.build_id, manifest.parent)
+    return found
+
+
+def image_folders() -> list[Path]:
+    """Where images of other builds are: with the package, and where CODEMODE_IMAGES says."""
+    named = os.environ.get("CODEMODE_IMAGES", "")
+    return [FOLDER / "previous", *([Path(named).absolute()] if named else [])]
 
 
 def compiled_suffix(packages: Path) -> str:

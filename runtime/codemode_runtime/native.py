@@ -19,16 +19,17 @@ FOLDER = images.FOLDER  # of image and runner; tests have others
 NAME = "codemode-runner"
 
 
-def command(control: int, host_pid: int) -> list[str]:
-    """What starts it. Raises ImageUnavailable."""
+def command(control: int, host_pid: int, image: Path | None = None) -> list[str]:
+    """What starts it, for the image in that folder or our own. Raises ImageUnavailable."""
     runner = FOLDER / NAME
     if not os.access(runner, os.X_OK):
         raise ImageUnavailable(
             f"there is no native runner in {FOLDER}: run `make` in a clone, or install this platform's wheel"
         )
     library = _library()
-    facts = images.load_manifest(FOLDER)
-    paths = (library, FOLDER / "guest.wasm", images.compiled_suffix(library.parent.parent.parent))
+    guest = image or FOLDER
+    facts = images.load_manifest(guest)
+    paths = (library, guest / "guest.wasm", images.compiled_suffix(library.parent.parent.parent))
     hashes = (facts.build_id, facts.sha256)
     places = (facts.block, facts.memory_bytes, facts.scratch, facts.scratch_bytes)
     return [str(runner), str(control), str(host_pid), *map(str, (*paths, *hashes, *places))]

@@ -314,7 +314,7 @@ class MemoryStore:
         return kept.ending
 
     def _held(self, claim: Claim) -> RunRow | None:
-        run = self._runs.get(claim.run_id)
+        run = self._runs.get(claim.run_id) if claim.node in self._nodes else None
         return run if run and (run.claimed_by, run.number) == (claim.node, claim.number) else None
 
     def _call(self, hold: Hold) -> tuple[RunRow, CallRow] | None:

@@ -12,7 +12,11 @@ _RELAXED = "set_config('synchronous_commit', 'off', true)"
 _ALIVE = "alive AS MATERIALIZED (SELECT node FROM codemode.nodes WHERE lease_until > now())"
 _MS = "* interval '1 millisecond'"
 _SCOPE = "agent = %(agent)s AND session = %(session)s AND agent_run = %(agent_run)s"
-_CLAIMED = "run_id = %(run_id)s AND claimed_by = %(node)s AND claim = %(number)s"
+# A claim ends with the lease of its node, also if nobody has taken it over: others may have been told so.
+_LIVES = "EXISTS (SELECT FROM codemode.nodes WHERE node = {node} AND lease_until > now())"
+_CLAIMED = "run_id = %(run_id)s AND claimed_by = %(node)s AND claim = %(number)s AND " + _LIVES.format(
+    node="%(node)s"
+)
 _HELD = (
     "run_id = %(run_id)s AND call_id = %(call_id)s AND held_by = %(node)s AND take = %(take)s"
     " AND outcome IS NULL"
@@ -93,7 +97,7 @@ SAVE_CLAIMED = f"""
 WITH held AS MATERIALIZED (
     SELECT run_id, size_bytes FROM codemode.runs
     WHERE run_id = %(run_id)s AND claimed_by = %(claimer)s AND claim = %(number)s AND {_SCOPE}
-        AND tool_call = %(tool_call)s),
+        AND tool_call = %(tool_call)s AND {_LIVES.format(node="%(claimer)s")}),
 written AS (
     UPDATE codemode.runs r SET build_id = %(build_id)s, created_at_ms = %(created_at_ms)s,
         expires_at_ms = %(expires_at_ms)s, expires_at = now() + %(ttl_ms)s {_MS}, size_bytes = %(size_bytes)s,
@@ -189,6 +193,7 @@ UPDATE codemode.runs r SET claim = r.claim + 1, claimed_by = %(node)s, claimed_a
 WHERE {_REQUEST} AND run_id = (SELECT run_id FROM codemode.requests WHERE {_REQUEST})
     AND state IS NULL AND NOT touched AND expires_at > now()
     AND (claimed_by NOT IN (SELECT node FROM alive) OR (claimed_by = %(node)s AND run_id = %(run_id)s))
+    AND claim = (SELECT seen.claim FROM codemode.runs seen WHERE seen.run_id = r.run_id)
 RETURNING run_id, claim"""
 REQUESTED = f"SELECT run_id FROM codemode.requests WHERE {_REQUEST}"
 FORGET_REQUEST = f"""
@@ -240,17 +245,23 @@ RETURNING c.run_id"""
 
 # ---- upkeep ------------------------------------------------------------------------------------------------
 
-# SKIP LOCKED: of several nodes that expire at once, each gets other runs, and none waits.
+# SKIP LOCKED: of several nodes that expire at once, none waits for another. What was judged is compared with
+# the row that is locked: a node that joined after the judgement may have claimed the run meanwhile.
 EXPIRE = f"""
 WITH {_ALIVE},
-due AS (
-    SELECT r.run_id, {_HOW} AS how FROM codemode.runs r
+seen AS MATERIALIZED (
+    SELECT r.run_id, r.claim, r.claimed_by, r.touched, r.expires_at, {_HOW} AS how FROM codemode.runs r
     WHERE r.run_id IN (
             SELECT run_id FROM codemode.runs WHERE expires_at <= now()
             UNION ALL SELECT run_id FROM codemode.runs
                 WHERE claimed_by IS NOT NULL AND claimed_by NOT IN (SELECT node FROM alive))
         AND ({_HOW} IS NOT NULL OR (r.state IS NULL AND {_IS_DEAD}))
-    LIMIT %(most)s FOR UPDATE OF r SKIP LOCKED),
+    LIMIT %(most)s),
+due AS (
+    SELECT r.run_id, seen.how FROM codemode.runs r JOIN seen ON r.run_id = seen.run_id
+        AND r.claim = seen.claim AND r.claimed_by IS NOT DISTINCT FROM seen.claimed_by
+        AND r.touched = seen.touched AND r.expires_at = seen.expires_at
+    FOR UPDATE OF r SKIP LOCKED),
 sizes AS (
     SELECT c.run_id, sum(c.size_bytes)::bigint AS bytes FROM codemode.calls c JOIN due USING (run_id)
     GROUP BY 1),

@@ -78,7 +78,10 @@ class Tables:
         return None if row is None else self.read.run(row)
 
     def held(self, claim: Claim) -> StoredRun | None:
-        """The run, if the claim is still valid."""
+        """The run, if the claim is still valid. It ends with its node's lease, also if nobody has taken it
+        over: others may have been told so."""
+        if self.nodes.dead({claim.node}):
+            return None
         row = self.one(
             RUN + " WHERE run_id = ? AND claimed_by = ? AND number = ?",
             claim.run_id,

@@ -48,15 +48,27 @@ class Held:
 
     def __init__(self) -> None:
         self.calls: dict[str, asyncio.Future[Any]] = {}
+        self.cancelled: set[str] = set()
         self.changed = asyncio.Event()
 
     async def until_answered(self, name: str) -> Any:
         self.calls[name] = asyncio.get_running_loop().create_future()
         self.changed.set()
-        return await self.calls[name]
+        try:
+            return await self.calls[name]
+        except asyncio.CancelledError:
+            self.cancelled.add(name)
+            self.changed.set()
+            raise
 
     async def until_held(self, names: list[str]) -> None:
-        while not all(name in self.calls for name in names):
+        await self._until(lambda: all(name in self.calls for name in names))
+
+    async def until_cancelled(self, name: str) -> None:
+        await self._until(lambda: name in self.cancelled)
+
+    async def _until(self, is_so: Callable[[], bool]) -> None:
+        while not is_so():
             self.changed.clear()
             await self.changed.wait()
 
@@ -104,6 +116,8 @@ class Orders:
                 return (await engine.wait(given["run_id"], session=given.get("session", "s"))).to_dict()
             case "held":
                 return await self._held.until_held(given["names"])
+            case "cancelled":
+                return await self._held.until_cancelled(given["name"])
             case "answer":
                 self._held.calls[given["name"]].set_result(given["value"])
                 return None
@@ -117,6 +131,8 @@ class Orders:
                 return await engine.trajectory(given["run_id"], session="s") is not None
             case "runs":
                 return [found["runId"] for found in await engine.runs()]
+            case "drain":
+                return await engine.drain(timeout=given.get("timeout"))
             case "expire":
                 return await engine.expire()
             case "kept":

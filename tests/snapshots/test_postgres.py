@@ -231,7 +231,6 @@ def test_a_claim_that_meets_a_save_under_way_has_the_calls_of_that_save(
     """A statement sees other tables as they were when it began: that is not mixed with the new snapshot."""
     saved(store)
     claim = claimed(store, "a").claim
-    store.leave("a")  # so that the claim can be taken over while its holder, a zombie, saves
     holder = PostgresStore(database)
     blocked = """SELECT count(*) FROM pg_stat_activity
         WHERE wait_event_type = 'Lock' AND datname = current_database()"""
@@ -245,6 +244,7 @@ def test_a_claim_that_meets_a_save_under_way_has_the_calls_of_that_save(
         )
         saving.start()
         _until(database, blocked, 1)
+        holder.leave("a")  # so that the claim can be taken over while its holder saves
         claiming = threading.Thread(
             target=lambda: results.append(holder.claim("run-1", SCOPE, (BUILD,), "b"))
         )

@@ -371,3 +371,37 @@ def test_a_refused_replacement_leaves_the_old_snapshot_and_the_claim(place: Plac
 def test_closing_twice_is_harmless(store: RunStore) -> None:
     store.close()
     store.close()
+
+
+# --- a claim and the lease of its node
+
+
+def test_a_claim_ends_with_the_lease_of_its_node_also_if_nobody_has_taken_it_over(
+    store: RunStore, place: Place
+) -> None:
+    """Others are told that the run is over: it must not come back when the node goes on."""
+    snapshot = saved(store, calls=(Pending("1"),), by="b")
+    held = claimed(store).claim
+    assert store.touch(held) is True
+    place.kill(store, "a")
+    assert ended(store).how == "interrupted"
+    assert store.touch(held) is False
+    assert store.release(held) is False
+    assert store.collect(held, ("1",)) == ()
+    with pytest.raises(NotHeld):
+        store.save(snapshot, (), "a", claim=held)
+    assert store.finish("run-1", "completed", claim=held, keep_ms=KEEP_MS) is False
+    assert ended(store).how == "interrupted"
+    assert [over.how for over in store.expire()] == ["interrupted"]
+
+
+def test_an_untouched_claim_of_a_dead_node_is_void_before_it_is_taken_over(
+    store: RunStore, place: Place
+) -> None:
+    snapshot = saved(store)
+    held = claimed(store).claim
+    place.kill(store, "a")
+    assert viewed(store).holder is None
+    with pytest.raises(NotHeld):
+        store.save(snapshot, (), "a", claim=held)
+    assert claimed(store, by="b").claim.number == 2

@@ -79,6 +79,10 @@ def test_processes_that_race_for_the_same_runs_claim_each_exactly_once(file: Pat
     store.close()
 
 
+def _alive(_: Owner) -> bool:
+    return True
+
+
 def test_a_holder_that_ends_while_its_run_is_asked_for_is_judged_once(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,9 +92,14 @@ def test_a_holder_that_ends_while_its_run_is_asked_for_is_judged_once(
     store.save(sealed(), (), "b")
     held = store.claim("run-1", SCOPE, (BUILD,), "b")
     assert isinstance(held, Claimed)
+    monkeypatch.setattr(sqlite_nodes, "is_alive", _alive)
     assert store.touch(held.claim)
     looks = iter([True])  # alive at the first look, gone at every later one
-    monkeypatch.setattr(sqlite_nodes, "is_alive", lambda _: next(looks, False))
+
+    def ends(_: Owner) -> bool:
+        return next(looks, False)
+
+    monkeypatch.setattr(sqlite_nodes, "is_alive", ends)
     assert store.claim("run-1", SCOPE, (BUILD,), "a") == NotClaimed("busy")
     over = store.claim("run-1", SCOPE, (BUILD,), "a")
     assert isinstance(over, Ending)

@@ -13,9 +13,11 @@ from codemode_runtime.image import (
     Image,
     ImageUnavailable,
     default_cache,
+    image_folders,
     is_intact,
     is_private,
     load,
+    other_images,
 )
 from codemode_snapshots import SnapshotError, load_or_create_key
 
@@ -121,7 +123,8 @@ def _check_store(path: Path, build_id: str) -> Finding:
         store = SqliteStore(path)
         try:
             totals = store.totals()
-            foreign = sum(run.label.build_id != build_id for run in store.list_runs()) if build_id else 0
+            known = {build_id, *other_images(image_folders(), build_id)}
+            foreign = sum(run.label.build_id not in known for run in store.list_runs()) if build_id else 0
         finally:
             store.close()
         if key.exists():
@@ -135,7 +138,8 @@ def _check_store(path: Path, build_id: str) -> Finding:
     if foreign:
         problem = f"{foreign} of {totals.runs} runs were suspended by another build, and stay for it"
         fix = (
-            "finish them with the version that suspended them; `codemode runs show` tells what each has done"
+            "put its image where CODEMODE_IMAGES says (`codemode image save`), or finish them with the "
+            "version that suspended them; `codemode runs show` tells what each has done"
         )
         return Finding(_OTHER_BUILDS, "degraded", problem, fix)
     told = f"{path}: schema {SCHEMA_VERSION}, {totals.runs} runs, {totals.bytes} bytes"
