@@ -70,6 +70,8 @@ from codemode.workers.supervisor import Supervisor
 
 if TYPE_CHECKING:  # loaded at the first use
     from codemode.mcp.credentials import Credentials
+    from codemode.mcp.oauth import Login
+    from codemode.mcp.token_store import TokenStore
     from codemode.namespaces import Namespace
     from codemode.openapi.source import OpenApiSource
     from codemode.surface import PreparedRun
@@ -94,6 +96,8 @@ class Engine(RunControl, PluginControl):
         mcp: Mapping[str, Any] | str | Path | None = None,
         openapi: Mapping[str, Any] | None = None,
         credentials: Credentials | None = None,
+        mcp_login: Login | None = None,
+        mcp_tokens: str | Path | TokenStore | None = None,
         policy: Mapping[str, Any] | None = None,
         hooks: Any = None,
         approve: Approve | None = None,
@@ -112,6 +116,8 @@ class Engine(RunControl, PluginControl):
         its runs; they need the same `store_key`, or several: the first seals, all of them open.
         `openapi` makes tools of documents, by name: `{"petstore": {"document": path, "server": url}}`.
         `credentials(caller, server)` gives headers, variables or a token for one caller of an MCP server.
+        `mcp_login(server, url)` shows a person a URL and gives the one they were sent back to; `mcp_tokens`
+        keeps logins, a private file without it.
         `namespaces` are keyed by the plugin that owns them; `register` adds more `plugins` later.
         `redact` is for trajectories: True keeps shapes, False keeps values, a function decides one by one.
         `ranker` orders what searches find, for hosts that have embeddings; without it codemode does.
@@ -154,7 +160,8 @@ class Engine(RunControl, PluginControl):
             lambda run, work, asked: self._services.work.records.asked(run, work, asked, is_held=True),
         )
         told = None if self._spans is None else self._spans.mcp
-        self._mcp = McpBridge(mcp, questions.ask, told, credentials, self._recorder.tools_changed)
+        changed = self._recorder.tools_changed
+        self._mcp = McpBridge(mcp, questions.ask, told, credentials, changed, mcp_login, mcp_tokens)
         self._admission = Admission(
             self.config, self._plugins, policy, hooks, approve, self._recorder, self._mcp
         )

@@ -26,6 +26,7 @@ COMMANDS = {
     "doctor": "check what the engine needs, and say how to fix what is wrong",
     "serve": "offer the engine to other programs: HTTP, MCP, or JSON-RPC over stdio",
     "tokens": "make the tokens of a server over HTTP",
+    "mcp": "log in to MCP servers that want it: login, logout, status",
     "wrap": "any MCP server as a code-mode MCP server: codemode wrap -- COMMAND",
 }
 _NEEDS_WORKERS = ("run", "wait", "repl", "serve", "wrap")  # a worker is on its way while their modules load

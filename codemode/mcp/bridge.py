@@ -15,12 +15,16 @@ from codemode.config import ConfigError
 from codemode.contract.report import McpServerStats
 from codemode.executor.approvals import Ask
 from codemode.mcp.changes import ToolChanges
+from codemode.mcp.token_store import read_token_store
 from codemode.tools import Tool
 
 if TYPE_CHECKING:  # only engines with servers load it
     from codemode.mcp.callers import CallerLinks
     from codemode.mcp.credentials import Credentials
     from codemode.mcp.link import Link
+    from codemode.mcp.oauth import Login, StoredLogin
+    from codemode.mcp.servers import Http
+    from codemode.mcp.token_store import TokenStore
     from codemode.otel.mcp_spans import McpSpans
 
 
@@ -32,6 +36,8 @@ class McpBridge:
         spans: McpSpans | None = None,
         credentials: Credentials | None = None,
         on_redefined: Callable[[str, Sequence[str]], None] | None = None,
+        login: Login | None = None,
+        tokens: object = None,
     ) -> None:
         """`given` is the configuration, or None. Raises ConfigError, also if the SDK is missing."""
         self.version = 0
@@ -42,6 +48,7 @@ class McpBridge:
         self.changes = ToolChanges(on_redefined)
         for link in self._links:
             link.on_redefined = self.changes.add
+            link.login = partial(_log_in, link.server.name, read_token_store(tokens), login)
         self.has_servers = bool(self._links)
         self._tools: tuple[Tool, ...] | None = None
 
@@ -128,6 +135,12 @@ class McpBridge:
     def _changed(self) -> None:
         self.version += 1
         self._tools = None
+
+
+async def _log_in(name: str, store: TokenStore, login: Login | None, http: Http) -> StoredLogin | None:
+    from codemode.mcp.oauth import auth_for
+
+    return await auth_for(name, http, store, login)
 
 
 def _unheard() -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # the first connection loads it
     import httpx2
 
 MAX_MESSAGE_BYTES = 16 << 20
+_MAX_DOCUMENT_BYTES = 1 << 20  # of a server that logs people in
 _EVENT_END = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
 _MAX_FIELD = 1 << 10  # of an event's id
 _MAX_LINES = 10_000  # of an event
@@ -46,6 +47,18 @@ def passing(stream: httpx2.AsyncByteStream, through: Through) -> httpx2.AsyncByt
             await stream.aclose()
 
     return Passing()
+
+
+async def bounded(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    """A document of a login server. Raises httpx2.StreamError for more than a megabyte."""
+    import httpx2
+
+    size = 0
+    async for chunk in chunks:
+        size += len(chunk)
+        if size > _MAX_DOCUMENT_BYTES:
+            raise httpx2.StreamError("a document of the login server is too large")
+        yield chunk
 
 
 async def admitted_answer(

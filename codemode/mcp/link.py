@@ -25,12 +25,13 @@ from codemode.mcp.intake import Intake
 from codemode.mcp.listing import Listing
 from codemode.mcp.requests import ConnectionLost, Unreachable, list_tools, send
 from codemode.mcp.results import McpError
-from codemode.mcp.servers import Server, Stdio
+from codemode.mcp.servers import Http, Server, Stdio
 from codemode.mcp.transports import open_http, open_stdio
 from codemode.tools import CallContext, Tool
 
 if TYPE_CHECKING:  # the first connection loads them
     import anyio
+    import httpx2
     from mcp import Client
     from mcp.client._transport import TransportStreams
 
@@ -73,6 +74,7 @@ class Link:
         self.on_redefined: Callable[[str, Sequence[str]], None] = _unheard
         self.route: Route | None = None  # whose connection a call takes; without it this one
         self.credentials: Callable[[], Awaitable[Mapping[str, str]]] | None = None  # of the engine itself
+        self.login: Callable[[Http], Awaitable[httpx2.Auth | None]] | None = None
         self._secrets = Secrets(_authorization(server))
         self._asking = Asking(server.name, ask)
         self._turns = asyncio.Semaphore(server.concurrency)
@@ -331,7 +333,8 @@ class Link:
             async with open_stdio(self.server.name, transport, intake, self._note_loss) as streams:
                 yield streams
         else:
-            async with open_http(self.server.name, transport, intake, self._note_loss) as streams:
+            auth = None if self.login is None else await self.login(transport)
+            async with open_http(self.server.name, transport, intake, self._note_loss, auth) as streams:
                 yield streams
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from codemode.config import ConfigError, read_document
 from codemode.config.rules import Flag, Number, OneOf, shown
@@ -23,8 +23,15 @@ _log = logging.getLogger("codemode.mcp")
 
 _KEYS = (
     "type", "command", "args", "env", "cwd", "url", "headers", "allow", "exclude", "timeoutMs",
-    "connectTimeoutMs", "concurrency", "connect", "disabled",
+    "connectTimeoutMs", "concurrency", "connect", "disabled", "oauth",
 )  # fmt: skip
+_OAUTH = {
+    "clientId": "client_id",
+    "clientSecret": "client_secret",
+    "clientMetadataUrl": "client_metadata_url",
+    "scope": "scope",
+    "redirectUri": "redirect_uri",
+}
 _FOREIGN = frozenset(("timeout", "autoApprove", "alwaysAllow", "description", "trust", "icon", "metadata"))
 _HTTP_TYPES = ("http", "streamable-http", "streamableHttp", "streamable_http")
 _TIMEOUT_MS = 300_000
@@ -43,11 +50,28 @@ class Stdio:
 
 
 @dataclass(frozen=True, slots=True)
+class OAuth:
+    """How to log in. Nothing of it is needed where the server registers clients by itself."""
+
+    OFF: ClassVar[OAuth]
+
+    client_id: str = ""
+    client_secret: str = field(default="", repr=False)
+    client_metadata_url: str = ""
+    scope: str = ""
+    redirect_uri: str = "http://127.0.0.1:33418/callback"
+
+
+OAuth.OFF = OAuth(redirect_uri="")
+
+
+@dataclass(frozen=True, slots=True)
 class Http:
     """Streamable HTTP."""
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    oauth: OAuth = field(default_factory=OAuth)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +178,21 @@ def _read_transport(key: str, fields: Mapping[str, object]) -> Stdio | Http:
     url = _text(f"{key}.url", fields["url"])
     if not url.startswith(("http://", "https://")):
         raise ConfigError(f"{key}.url", "must start with http:// or https://.")
-    return Http(url, _pairs(f"{key}.headers", fields.get("headers", {})))
+    headers = _pairs(f"{key}.headers", fields.get("headers", {}))
+    return Http(url, headers, _read_oauth(f"{key}.oauth", fields.get("oauth", {})))
+
+
+def _read_oauth(key: str, value: object) -> OAuth:
+    if value is False:
+        return OAuth.OFF
+    if not isinstance(value, Mapping):
+        raise ConfigError(key, f"must be false, or an object with some of {', '.join(_OAUTH)}.")
+    given = cast("Mapping[str, object]", value)
+    for name in given:
+        if name not in _OAUTH:
+            hint = did_you_mean(name, _OAUTH)
+            raise ConfigError(f"{key}.{name[:80]}", f"unknown key.{hint} Allowed: {', '.join(_OAUTH)}.")
+    return OAuth(**{_OAUTH[name]: _string(f"{key}.{name}", text) for name, text in given.items()})
 
 
 def _text(key: str, value: object) -> str:

@@ -25,6 +25,7 @@ from codemode.mcp.http_intake import (
     admitted_answer,
     admitted_events,
     asked_by,
+    bounded,
     passing,
     refused_packed,
 )
@@ -230,11 +231,20 @@ def _signal_group(process: asyncio.subprocess.Process, number: signal.Signals) -
 
 
 @asynccontextmanager
-async def open_http(name: str, http: Http, intake: Intake, on_end: OnEnd) -> AsyncGenerator[TransportStreams]:
+async def open_http(
+    name: str, http: Http, intake: Intake, on_end: OnEnd, auth: httpx2.Auth | None = None
+) -> AsyncGenerator[TransportStreams]:
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
     async def look(response: httpx2.Response) -> None:
+        is_challenge = auth is not None and response.status_code in (401, 403)
+        if is_challenge or response.request.url != http.url:  # of logging in: it is no message
+            assert isinstance(response.stream, httpx2.AsyncByteStream)
+            response.stream = passing(response.stream, bounded)
+            return
+        if response.status_code == 401 and auth is None:
+            on_end(f"it wants a login: `codemode mcp login {name}`")
         if response.status_code == 404 and "mcp-session-id" in response.request.headers:
             on_end("it does not know this session any more")
         asked = asked_by(response.request)
@@ -264,7 +274,9 @@ async def open_http(name: str, http: Http, intake: Intake, on_end: OnEnd) -> Asy
     trusted = await call_in_thread("certificates", httpx2.create_ssl_context)  # reads some hundred of them
     hooks = {"response": [look]}
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=timeout, verify=trusted, event_hooks=hooks) as client,
+        httpx2.AsyncClient(
+            headers=headers, timeout=timeout, verify=trusted, event_hooks=hooks, auth=auth
+        ) as client,
         streamable_http_client(http.url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES) as streams,
     ):
         yield streams[0], Noting(streams[1], intake)

@@ -10,7 +10,11 @@ import asyncio
 import json
 import os
 import sys
+import tempfile
+from pathlib import Path
 from typing import Any
+
+import httpx2
 
 from codemode import Engine
 from codemode.executor import ApprovalRequest
@@ -46,7 +50,19 @@ PROGRAMS = {
         return await MCP.test.jsonSchemaEcho({ schema: Object.values(schemas)[0].input });
     """,
 }
+CLIENT_METADATA = "https://conformance-test.local/client-metadata.json"
+CALL_ANY = """
+    const names = Object.keys(MCP.test).filter((n) => !["$api", "resources", "prompts"].includes(n));
+    for (const name of names) await MCP.test[name]({});
+    return names;
+"""
 LIST = "return Object.keys(MCP.test);"
+
+
+async def log_in(_server: str, url: str) -> str:
+    """What a person and their browser do: the suite's login page says yes at once."""
+    async with httpx2.AsyncClient(follow_redirects=False) as browser:
+        return (await browser.get(url)).headers["location"]
 
 
 def yes(_request: ApprovalRequest) -> bool:
@@ -57,11 +73,19 @@ async def main(url: str) -> int:
     scenario = os.environ["MCP_CONFORMANCE_SCENARIO"]
     given: dict[str, Any] = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
     server: dict[str, Any] = {"url": url}
-    program = PROGRAMS.get(scenario, LIST)
+    program = PROGRAMS.get(scenario, CALL_ANY if scenario.startswith("auth/") else LIST)
+    if "client_id" in given:
+        secret = given.get("client_secret", "")
+        server["oauth"] = {"clientId": given["client_id"], "clientSecret": secret}
+    elif scenario == "auth/basic-cimd":
+        server["oauth"] = {"clientMetadataUrl": CLIENT_METADATA}
     if scenario == "http-custom-headers":
         program = f"const calls = {json.dumps(given['toolCalls'])};{CUSTOM_HEADERS}"
-    async with Engine(mcp={"mcpServers": {"test": server}}, approve=yes) as engine:
-        result = await engine.run(program)
+    with tempfile.TemporaryDirectory() as folder:
+        tokens = Path(folder) / "logins.json"
+        options: dict[str, Any] = {"mcp_login": log_in, "mcp_tokens": tokens, "approve": yes}
+        async with Engine(mcp={"mcpServers": {"test": server}}, **options) as engine:
+            result = await engine.run(program)
     print(json.dumps(result.to_dict())[:2000], file=sys.stderr)
     return 0 if result.status == "completed" else 1
 

@@ -47,7 +47,7 @@ CLIENT: dict[str, str] = {
     "auth/wif-jwt-bearer": _AUTH,
 }
 
-_LATER = ("auth/", "tasks-")
+_LATER = ("tasks-",)
 
 
 def reason_of(leg: str, name: str) -> str | None:
