@@ -67,3 +67,8 @@ export const part = encodeURIComponent;
 export function may(right) {
   return me.rights.includes(right) || me.rights.includes("admin");
 }
+
+/** Whose run it is, as requests name it; names that are not there are left out. */
+export function whose({ agent, session, agentRun }) {
+  return Object.fromEntries(Object.entries({ agent, session, agentRun }).filter(([, name]) => name));
+}

@@ -1,12 +1,12 @@
 // One request for an approval: what would be done, with which arguments, for whom; and the two answers.
 
-import { may, part, post } from "./api.js";
+import { may, part, post, whose } from "./api.js";
 import { button, fill, h, icon, tell, visible } from "./dom.js";
 import { json, time } from "./parts.js";
 
 /** The card, with `approve()` and `deny()` for keys. `done` is called when it is decided. */
 export function approvalCard(approval, done) {
-  const who = { agent: approval.agent, session: approval.session, agentRun: approval.agentRun };
+  const who = whose(approval);
   const path = `/v1/runs/${part(approval.runId)}/approvals/${part(approval.id)}`;
   const reason = h("input", { type: "text", class: "reason", placeholder: "Reason, which the program gets (optional)", "aria-label": "Reason for the denial", maxLength: 500, hidden: true });
   const answer = h("textarea", { class: "answer", rows: 3, "aria-label": "Answer: text, or JSON", placeholder: "Answer: text, or JSON", hidden: !approval.isQuestion });

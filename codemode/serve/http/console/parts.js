@@ -1,7 +1,7 @@
 // Small pieces that several pages show: statuses, times that stay true, empty places, JSON, code.
 
 import { button, h, icon, tell, visible } from "./dom.js";
-import { ago, moment, until } from "./format.js";
+import { ago, moment, plural, until } from "./format.js";
 
 const WORDS = { pending_tools: "waits for tools", approval: "needs approval", yield: "yielded" };
 
@@ -72,7 +72,7 @@ export function json(value, depth = 0, whole = false) {
   const shown = entries.slice(0, whole ? Infinity : MAX_SHOWN).map(([name, one]) =>
     h("li", {}, !Array.isArray(value) && [h("span", { class: "json-key" }, visible(name)), h("span", { class: "json-mark" }, ": ")], json(one, depth + 1, whole)));
   if (shown.length < entries.length) shown.push(h("li", { class: "muted" }, `… ${entries.length - MAX_SHOWN} more`));
-  const told = Array.isArray(value) ? `${entries.length} items` : `${entries.length} keys`;
+  const told = plural(entries.length, Array.isArray(value) ? "item" : "key");
   return h("details", { class: "json", open: whole || (depth < 2 && entries.length <= 40) },
     h("summary", {}, h("span", { class: "json-mark" }, open), h("span", { class: "json-told" }, ` ${told} `), h("span", { class: "json-mark json-shut" }, shut)),
     h("ul", {}, shown), h("span", { class: "json-mark" }, shut));

@@ -41,7 +41,7 @@ export function engineView(place) {
     fill(summary, h("span", { class: "status", dataset: { kind: health.status } }, h("i", { class: "dot", "aria-hidden": "true" }), engine.isDraining ? "draining" : health.status));
     const open = new Set([...body.querySelectorAll("details[open]")].map((one) => one.dataset.name));
     fill(body,
-      (health.reasons ?? []).map((reason) => h("p", { class: "notice bad" }, visible(typeof reason === "string" ? reason : JSON.stringify(reason)))),
+      (health.reasons ?? []).map((reason) => h("p", { class: health.status === "degraded" ? "notice" : "notice bad" }, visible(typeof reason === "string" ? reason : JSON.stringify(reason)))),
       h("div", { class: "tiles" },
         tile("Runs", number(runs.running ?? 0), `running · ${number(runs.waiting ?? 0)} waiting`),
         tile("Workers", `${number(workers.busy)}`, `busy · ${number(workers.warm)} warm`, workers.busy / Math.max(1, workers.busy + workers.warm)),
@@ -52,10 +52,10 @@ export function engineView(place) {
       h("div", { class: "columns" },
         h("div", { class: "column" },
           panel("Confinement", h("ul", { class: "layers" }, (workers.confinement ?? []).map(layer)), h("span", { class: "muted small" }, "as the kernel shows it")),
-          panel("MCP servers", mcp.length ? h("ul", { class: "layers" }, mcp.map(server)) : h("p", { class: "pad muted" }, "None.")),
           checks(health.checks ?? [])),
         h("div", { class: "column" },
-          panel("Process", facts([["Version", engine.version], ["Up since", time(engine.startedAtMs)], ["Build", h("code", {}, String(workers.build_id ?? "").slice(0, 12))], ["Started workers", number(workers.spawned)], ["Killed", number(workers.killed)], ["Crashed", number(workers.crashed)], ["Connections", `${number(http.connections)} of ${number(http.maxConnections)}`], ["Streams", `${number(http.streams)} of ${number(http.maxStreams)}`], ["Stalls of the loop", number(loop.stalls)]])),
+          panel("Process", facts([["Version", engine.version], ["Up since", time(engine.startedAtMs)], ["Build", h("code", {}, String(workers.build_id ?? "").slice(0, 12))], ["Started workers", number(workers.spawned)], ["Killed", number(workers.killed)], ["Crashed", number(workers.crashed)], Number.isFinite(http.connections) && ["Connections", `${number(http.connections)} of ${number(http.maxConnections)}`], ["Streams", `${number(http.streams)} of ${number(http.maxStreams)}`], ["Stalls of the loop", number(loop.stalls)]])),
+          panel("MCP servers", mcp.length ? h("ul", { class: "layers" }, mcp.map(server)) : h("p", { class: "pad muted" }, "None.")),
           folded("Limits", limits, open), folded("Settings", settings, open))));
   }
 

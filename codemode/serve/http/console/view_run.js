@@ -1,6 +1,6 @@
 // One run: its program with the places of its calls and of its error, its life, what it wrote and gave back.
 
-import { get, may, part, post } from "./api.js";
+import { get, may, part, post, whose } from "./api.js";
 import { approvalCard } from "./approval_card.js";
 import { program } from "./code.js";
 import { button, fill, h, icon, tell, visible } from "./dom.js";
@@ -31,7 +31,7 @@ export function runView(place, runId) {
     }
     reading = true;
     try {
-      found = await get(path, found ? who(found.run) : {});
+      found = await get(path, found ? whose(found.run) : {});
       draw();
     } catch (refused) {
       if (refused.status === 404 && !found) fill(place, back(), empty("There is no such run", "It may have been forgotten, or it belongs to somebody else."));
@@ -48,13 +48,9 @@ export function runView(place, runId) {
     if (!timer) timer = setTimeout(read, 120);
   }
 
-  function who(run) {
-    return { agent: run.agent, session: run.session, agentRun: run.agentRun };
-  }
-
   async function send(word, told) {
     try {
-      await post(`${path}/${word}`, who(found.run));
+      await post(`${path}/${word}`, whose(found.run));
       tell(told);
     } catch (refused) {
       tell(refused.message, "bad");
@@ -92,7 +88,7 @@ export function runView(place, runId) {
       back(),
       h("header", { class: "page-head run-title" },
         h("h1", {}, h("span", { class: "muted" }, "run "), h("code", {}, shortId(runId)), copyButton(runId, "run id")),
-        status(run), run.code && h("code", { class: "code-word" }, visible(run.code)),
+        status(run), run.code && run.code !== run.status && h("code", { class: "code-word" }, visible(run.code)),
         h("span", { class: "grow" }), actions(run)),
       about(run),
       h("div", { class: "columns" }, h("div", { class: "column" }, left), h("div", { class: "column" }, right)));

@@ -163,13 +163,13 @@ export function runsView(place) {
     const session = run.agent && run.agent !== "main" ? `${run.agent} / ${run.session}` : run.session;
     return h("div", { role: "listitem", "aria-setsize": next ? -1 : runs.length, "aria-posinset": at + 1 },
       h("a", { class: `run-row ${isFresh ? "fresh" : ""}`, href: `#/runs/${encodeURIComponent(run.runId)}`, dataset: { at, run: run.runId }, on: { focus: () => (chosen = at) } },
-        h("span", { class: "cell-status" }, status(run), run.code && h("code", { class: "code-word" }, visible(run.code))),
+        h("span", { class: "cell-status" }, status(run), run.code && run.code !== run.status && h("code", { class: "code-word" }, visible(run.code))),
         h("span", { class: "cell-id" }, h("code", {}, shortId(run.runId)), run.language === "typescript" && h("span", { class: "tag" }, "ts")),
         h("span", { class: "cell-session", title: visible(session) }, visible(session)),
         h("span", { class: "cell-tools" }, (run.tools ?? []).slice(0, 2).map((tool) => h("span", { class: "chip" }, visible(tool.split(":").at(-1)))), run.tools?.length > 2 && h("span", { class: "muted small" }, `+${run.tools.length - 2}`)),
         h("span", { class: "cell-calls num", "aria-label": plural(run.calls ?? 0, "call") }, number(run.calls ?? 0)),
         h("span", { class: "cell-size num" }, run.bytes ? bytes(run.bytes) : "–"),
-        h("span", { class: "cell-took num" }, run.status === "running" ? "…" : duration(took)),
+        h("span", { class: "cell-took num" }, run.status === "running" ? "…" : took < 1 ? "< 1 ms" : duration(took)),
         h("span", { class: "cell-time num" }, time(run.startedAtMs))));
   }
 

@@ -51,7 +51,7 @@ export function toolsView(place, [open]) {
       fill(detail, panel(tool.name, h("div", { class: "pad" },
         h("p", {}, visible(tool.description ?? "")),
         h("pre", { class: "call-line" }, visible(tool.call ?? "")),
-        tool.declaration && [h("h3", {}, "As a program sees it"), h("pre", { class: "declaration" }, visible(tool.declaration))],
+        tool.declaration && [h("h3", {}, "As a program sees it"), h("pre", { class: "declaration" }, visible(tool.declaration.replace(/^ {2}/gm, "")))],
         tool.parameters && [h("h3", {}, "Parameters"), json(tool.parameters)],
         tool.returns && [h("h3", {}, "Returns"), json(tool.returns)]),
       [h("code", { class: "muted small" }, visible(tool.id)), copyButton(tool.call ?? tool.name, "call")]));
