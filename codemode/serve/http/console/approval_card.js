@@ -4,6 +4,8 @@ import { may, part, post, whose } from "./api.js";
 import { button, fill, h, icon, tell, visible } from "./dom.js";
 import { json, time } from "./parts.js";
 
+const MAX_PARTED = 40_000; // characters that are shown in parts; more of them are one text, all the same
+
 /** The card, with `approve()` and `deny()` for keys. `done` is called when it is decided. */
 export function approvalCard(approval, done) {
   const who = whose(approval);
@@ -81,5 +83,7 @@ function argumentList(approval) {
   const given = approval.arguments ?? {};
   const names = Object.keys(given);
   if (names.length === 0) return h("p", { class: "muted small" }, "Without arguments.");
+  const text = JSON.stringify(given, null, 2);
+  if (text.length > MAX_PARTED) return h("pre", { class: "arguments whole", tabIndex: 0, "aria-label": "All arguments" }, visible(text));
   return h("dl", { class: "arguments" }, names.map((name) => [h("dt", {}, visible(name)), h("dd", {}, typeof given[name] === "string" ? h("span", { class: "argument-text" }, visible(given[name])) : json(given[name], 1, true))]));
 }

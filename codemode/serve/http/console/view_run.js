@@ -14,6 +14,7 @@ const LIVE = new Set(["running", "waiting"]);
 
 export function runView(place, runId) {
   let found = null;
+  let drawn = "";
   let reading = false;
   let stale = false;
   let timer = 0;
@@ -31,8 +32,11 @@ export function runView(place, runId) {
     }
     reading = true;
     try {
-      found = await get(path, found ? whose(found.run) : {});
-      draw();
+      const now = await get(path, found ? whose(found.run) : {});
+      const text = JSON.stringify(now);
+      found = now;
+      if (text !== drawn || now.run.status === "running") draw();
+      drawn = text;
     } catch (refused) {
       if (refused.status === 404 && !found) fill(place, back(), empty("There is no such run", "It may have been forgotten, or it belongs to somebody else."));
       else if (!found) fill(place, back(), failure(refused, read));
@@ -69,7 +73,7 @@ export function runView(place, runId) {
   function draw() {
     const { run } = found;
     const chosen = place.querySelector(".call.chosen")?.dataset.call;
-    const focused = place.contains(document.activeElement) ? document.activeElement.closest("[data-focus]")?.dataset.focus : null;
+    const focused = place.contains(document.activeElement) ? nameOf(document.activeElement) : null;
     const typing = document.activeElement?.closest?.(".approval");
     document.title = `${shortId(runId)} · codemode`;
     const asked = (found.approvals ?? []).map((approval) => {
@@ -87,14 +91,14 @@ export function runView(place, runId) {
     fill(place,
       back(),
       h("header", { class: "page-head run-title" },
-        h("h1", {}, h("span", { class: "muted" }, "run "), h("code", {}, shortId(runId)), copyButton(runId, "run id")),
+        h("h1", {}, h("span", { class: "muted" }, "run "), h("code", {}, shortId(runId))), copyButton(runId, "run id"),
         status(run), run.code && run.code !== run.status && h("code", { class: "code-word" }, visible(run.code)),
         h("span", { class: "grow" }), actions(run)),
       about(run),
       h("div", { class: "columns" }, h("div", { class: "column" }, left), h("div", { class: "column" }, right)));
     if (typing && place.contains(typing)) typing.querySelector(".reason:not([hidden])")?.focus();
     if (chosen) choose(chosen);
-    if (focused) place.querySelector(`[data-focus="${focused}"]`)?.focus();
+    if (focused) place.querySelector(focused)?.focus({ preventScroll: true });
     clearTimeout(ticking);
     if (run.status === "running") ticking = setTimeout(read, 1000);
   }
@@ -207,4 +211,12 @@ export function runView(place, runId) {
     removeEventListener("keydown", keys);
     mute();
   };
+}
+
+/** A selector that finds the same control again after the page was drawn anew. */
+function nameOf(control) {
+  for (const name of ["focus", "call", "mark"]) {
+    if (control.dataset[name]) return `[data-${name}="${CSS.escape(control.dataset[name])}"]`;
+  }
+  return control.matches("button[aria-label]") ? `button[aria-label="${CSS.escape(control.ariaLabel)}"]` : null;
 }
