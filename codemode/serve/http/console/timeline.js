@@ -33,8 +33,7 @@ function suspension(leg, next) {
 function legItem(leg, choose, now, isLast) {
   const end = leg.endedAtMs ?? (isLast ? now : leg.startedAtMs);
   const calls = leg.calls ?? [];
-  const latest = Math.max(end, ...calls.slice(0, MAX_CALLS).map((call) => call.startedAtMs + (call.ms ?? 0)));
-  const span = Math.max(1, latest - leg.startedAtMs);
+  const span = Math.max(1, end - leg.startedAtMs); // a call may outlive its leg by days: its bar ends with the leg
   const running = leg.endedAtMs === undefined || leg.endedAtMs === null;
   return h("li", { class: "leg", dataset: { status: running ? "running" : leg.status } },
     h("div", { class: "leg-head" },
@@ -62,6 +61,7 @@ function callItem(call, leg, span, now, choose) {
   bar.style.setProperty("--from", `${from}%`);
   bar.style.setProperty("--wide", `${Math.max(0.8, Math.min(100 - from, (ms / span) * 100))}%`);
   const told = kind === "asks" ? "needs approval" : call.status;
+  bar.classList.toggle("beyond", from + (ms / span) * 100 > 101);
   return h("li", {},
     h("button", { type: "button", class: "call", dataset: { kind, call: call.id }, title: `${visible(call.tool || call.name)} · ${told}`, on: { click: () => choose(call.id) } },
       h("span", { class: "call-number" }, call.id),
