@@ -32,7 +32,7 @@ function draw() {
   const links = PAGES.map(({ name, label, key }) =>
     h("a", { href: `#/${name}`, class: "nav-link", dataset: { page: name }, title: `${label} (g ${key})` }, icon(name), h("span", {}, label), name === "inbox" && badge),
   );
-  const themeButton = button([icon("theme"), h("span", { class: "theme-name" }, theme())], () => changeTheme(themeButton), { class: "quiet theme", "aria-label": "Change the theme" });
+  const themeButton = button([icon("theme"), h("span", { class: "theme-name" }, theme())], () => changeTheme(themeButton), { class: "quiet theme", "aria-label": `Theme: ${theme()}`, title: "Change the theme" });
   fill(
     shell,
     h("header", { class: "side" },
@@ -61,6 +61,7 @@ function changeTheme(pressed) {
   localStorage.setItem("codemode.theme", next);
   document.documentElement.dataset.theme = next;
   pressed.querySelector(".theme-name").textContent = next;
+  pressed.setAttribute("aria-label", `Theme: ${next}`);
   tell(`Theme: ${next}`);
 }
 
