@@ -119,6 +119,8 @@ GUARANTEES: dict[str, str] = {
     "calls-are-counted": "A run that makes more calls in all than it may is ended.",
     "every-spelling-is-met": "Tools called in another spelling fail with the line that works.",
     "shapes-outlive-engines": "What was learned of results outlives its engine in a durable store.",
+    "hasty-programs-get-right": "Twenty hasty tasks over undeclared tools all end right, in thirty calls.",
+    "models-read-what-they-need": "Shapes, ranges, what was done and what to write are told.",
     "habits-are-met": "Habits of Node, Python and other engines are told the line that works here.",
     "nothing-returned-is-told": "A program that returned nothing is told so, with the line to write.",
     "hooks-may-answer": "A hook may answer a call in place of its tool; ledger and trajectory say so.",

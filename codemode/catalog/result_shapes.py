@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from codemode.schemas.observed import ObservedShape, observe, tellable
+from codemode.schemas.observed import ObservedShape, Words, names_in, observe, tellable, words_of
 from codemode.tools import Tool
 
 _MAX_TOOLS = 2_000  # of all agents; those called longest ago go first
@@ -34,6 +34,7 @@ class _Known(Struct):
 
     definition: str
     shape: ObservedShape
+    words: Words = frozenset()
     calls: int = 0
     looks: int = 0
     same: int = 0
@@ -47,6 +48,7 @@ class LearnedShape(Struct):
     tool: str
     definition: str
     shape: ObservedShape
+    words: list[str] = []  # keys of it that the tool's own texts have
 
 
 class ResultShapes:
@@ -102,16 +104,20 @@ class ResultShapes:
 
     def learned(self, agent: str, tool: str) -> LearnedShape | None:
         known = self._known.get((agent, tool))
-        return None if known is None else LearnedShape(tool, known.definition, tellable(known.shape))
+        if known is None:
+            return None
+        shape = tellable(known.shape, known.words)
+        return LearnedShape(tool, known.definition, shape, sorted(known.words & names_in(shape)))
 
     def learn(self, agent: str, learned: LearnedShape) -> None:
         """Takes what was learned elsewhere. Of what is known here nothing changes: the same sample must not
         count twice, because a key that was seen once may be data."""
-        self._known.setdefault((agent, learned.tool), _Known(learned.definition, learned.shape))
+        known = _Known(learned.definition, learned.shape, frozenset(learned.words))
+        self._known.setdefault((agent, learned.tool), known)
         self._drop_oldest()
 
     def _add(self, agent: str, tool: Tool) -> _Known:
-        known = self._known[agent, tool.id] = _Known(_definition(tool), ObservedShape())
+        known = self._known[agent, tool.id] = _Known(_definition(tool), ObservedShape(), _words(tool))
         self._drop_oldest()
         return known
 
@@ -135,13 +141,19 @@ class ResultShapes:
             self._known.popitem(last=False)
 
 
+def _words(tool: Tool) -> Words:
+    """What the tool says of itself, to everybody who may call it."""
+    properties: dict[str, Any] = tool.parameters.get("properties") or {}
+    return words_of(tool.name, tool.description, *properties)
+
+
 def _nobody_listens(_agent: str, _tool: str) -> None:
     pass
 
 
 def _schema(known: _Known) -> dict[str, Any]:
     if known.schema is None:
-        known.schema = known.shape.schema()
+        known.schema = known.shape.schema(known.words)
     return known.schema
 
 

@@ -2,7 +2,8 @@
 
 Keys can be data too: `{"ada@example.org": 3}`. An object whose keys look like data, are many, or differ from
 sample to sample is a map, and nothing of its keys is kept. Objects whose members are all of one kind may be
-maps as well, so their keys are told only after a second sample had the same.
+maps as well, so their keys are told only after a second sample had the same, or where the tool's own texts
+have them: `{"customer": {...}}` of `get_customer`.
 """
 
 from __future__ import annotations
@@ -45,6 +46,9 @@ _USUAL = frozenset(
 _KINDS: dict[type, str] = {str: "string", bool: "boolean", int: "number", float: "number", type(None): "null"}
 
 
+Words = frozenset[str]
+
+
 class ObservedShape(Struct):
     """What was seen in one place. `fields` are those of an object that is no map, with how often each was
     there in `seen` objects; `members` is the shape of all members of a map."""
@@ -57,24 +61,41 @@ class ObservedShape(Struct):
     members: ObservedShape | None = None
     items: ObservedShape | None = None
 
-    def schema(self) -> dict[str, Any]:
-        """The shape as a JSON schema, of at most 4 KiB: less deep where it would be more."""
+    def schema(self, words: Words = frozenset()) -> dict[str, Any]:
+        """The shape as a JSON schema, of at most 4 KiB: less deep where it would be more. `words` are keys
+        that are no data, because everybody can read them elsewhere (`words_of`)."""
         for depth in range(_MAX_DEPTH, 0, -1):
-            found = _schema(self, depth)
+            found = _schema(self, depth, words)
             if len(msgspec.json.encode(found)) <= _MAX_BYTES:
                 return found
         return {}
 
 
-def tellable(shape: ObservedShape) -> ObservedShape:
+def words_of(*texts: str) -> Words:
+    """Words of texts in lower case: whole, the parts of `snake_case`, and each with and without an s."""
+    whole = {word.lower() for text in texts for word in _WORD.findall(text)}
+    parts = whole | {part for word in whole for part in word.split("_") if len(part) > 2}
+    return frozenset(parts | {f"{word}s" for word in parts} | {word.removesuffix("s") for word in parts})
+
+
+def names_in(shape: ObservedShape | None) -> Words:
+    """The names of all fields, in lower case."""
+    if shape is None:
+        return frozenset()
+    inner = [names_in(known) for _, known in shape.fields.values()]
+    own = frozenset(name.lower() for name in shape.fields)
+    return own.union(*inner, names_in(shape.members), names_in(shape.items))
+
+
+def tellable(shape: ObservedShape, words: Words = frozenset()) -> ObservedShape:
     """A copy without the keys that may turn out to be data: what may leave the memory of an engine."""
     copied = ObservedShape(list(shape.kinds), shape.seen)
-    copied.members = None if shape.members is None else tellable(shape.members)
-    copied.items = None if shape.items is None else tellable(shape.items)
-    if shape.fields and shape.seen < 2 and _is_alike(shape):
+    copied.members = None if shape.members is None else tellable(shape.members, words)
+    copied.items = None if shape.items is None else tellable(shape.items, words)
+    if shape.fields and not _may_tell(shape, words):
         copied.seen = 0  # the next sample is the first one again
         return copied
-    copied.fields = {name: (count, tellable(known)) for name, (count, known) in shape.fields.items()}
+    copied.fields = {name: (count, tellable(known, words)) for name, (count, known) in shape.fields.items()}
     return copied
 
 
@@ -173,6 +194,11 @@ def _varies(shape: ObservedShape) -> bool:
     return few and _is_alike(shape)
 
 
+def _may_tell(shape: ObservedShape, words: Words) -> bool:
+    """Whether the keys of an object that is no map are surely names of fields."""
+    return shape.seen > 1 or not _is_alike(shape) or all(name.lower() in words for name in shape.fields)
+
+
 def _is_alike(shape: ObservedShape) -> bool:
     """Whether all fields are of one kind, as the members of a map are, and none has a name that objects have.
     A single list is what an object was put around."""
@@ -208,15 +234,15 @@ def _count(shape: ObservedShape | None) -> int:
     return 1 + sum(map(_count, (*inner, shape.members, shape.items)))
 
 
-def _schema(shape: ObservedShape | None, depth: int) -> dict[str, Any]:
+def _schema(shape: ObservedShape | None, depth: int, words: Words) -> dict[str, Any]:
     if shape is None or depth == 0:
         return {}
     plain = [kind for kind in shape.kinds if kind not in ("object", "array")]
     found: list[dict[str, Any]] = []
     if "object" in shape.kinds:
-        found.append(_object(shape, depth))
+        found.append(_object(shape, depth, words))
     if "array" in shape.kinds:
-        items = _schema(shape.items, depth - 1)
+        items = _schema(shape.items, depth - 1, words)
         found.append({"type": "array", **({"items": items} if items else {})})
     if plain and len(found) == 0:
         return {"type": plain[0] if len(plain) == 1 else plain}
@@ -224,9 +250,9 @@ def _schema(shape: ObservedShape | None, depth: int) -> dict[str, Any]:
     return found[0] if len(found) == 1 else {"anyOf": found} if found else {}
 
 
-def _object(shape: ObservedShape, depth: int) -> dict[str, Any]:
-    if shape.members is None and shape.fields and (shape.seen > 1 or not _is_alike(shape)):
-        properties = {name: _schema(known, depth - 1) for name, (_, known) in shape.fields.items()}
+def _object(shape: ObservedShape, depth: int, words: Words) -> dict[str, Any]:
+    if shape.members is None and shape.fields and _may_tell(shape, words):
+        properties = {name: _schema(known, depth - 1, words) for name, (_, known) in shape.fields.items()}
         required = [name for name, (count, _) in shape.fields.items() if count == shape.seen]
         return {"type": "object", "properties": properties, "required": required}
     members = shape.members
@@ -234,5 +260,5 @@ def _object(shape: ObservedShape, depth: int) -> dict[str, Any]:
         members = ObservedShape()
         for _, known in shape.fields.values():
             _merge(members, known)
-    inner = _schema(members, depth - 1)
+    inner = _schema(members, depth - 1, words)
     return {"type": "object", **({"additionalProperties": inner} if inner else {})}

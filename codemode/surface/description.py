@@ -48,7 +48,7 @@ _FINDING_MCP = '- Find tools: `await tools.search("words", { limit: 5 })` gives 
 _MCP = """\
 - MCP servers: {servers}. `await API.list()` gives `{ files: [{ path, bytes, description }] }`, also \
 iterated and indexed as that array; `await API.read("mcp/<server>.d.ts")` gives `{ path, content, \
-description, bytes }`, which text(v), console and `${v}` show as its content. Call as `await
+description, bytes }`, which text(v), console and `${v}` show as its content. Call as `await \
 MCP.<server>.<tool>({...})`."""
 _MAX_SERVERS = 30
 _MAX_NAME = 60

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codemode.schemas.observed import ObservedShape, observe, tellable
+from codemode.schemas.observed import ObservedShape, observe, tellable, words_of
 from codemode.tools.sketch import sketch
 
 
@@ -103,6 +103,19 @@ def test_a_map_whose_keys_are_plain_words_tells_none_of_them_once_they_differ(
     if not set(maps[0]).intersection(*maps[1:]):
         shown = json.dumps(learned(*maps).schema())
         assert [name for found in maps for name in found if name in shown] == []
+
+
+def test_keys_that_the_tool_itself_names_are_told_after_one_sample() -> None:
+    known = words_of("get_customer", "Stock levels of one customer.")
+    told = learned({"customer": {"levels": {"A-1": 1}}}).schema(known)
+    other = learned({"ada": {"id": 1}}).schema(known)
+
+    assert told["properties"]["customer"]["properties"]["levels"] == {
+        "type": "object",
+        "additionalProperties": {"type": "number"},
+    }
+    assert "properties" not in other
+    assert other["additionalProperties"]["required"] == ["id"]
 
 
 @given(st.dictionaries(words, st.one_of(st.integers(), st.just(SECRET)), min_size=1), values)

@@ -1,0 +1,1 @@
+"""A scripted evaluation: what a model needs until its program is right. See bench_models.py."""
