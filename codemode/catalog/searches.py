@@ -6,9 +6,10 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+from msgspec import Struct
 
 from codemode.catalog.catalog import LARGE_CATALOG, Catalog
 from codemode.catalog.search_memory import SearchMemory
@@ -21,8 +22,7 @@ _MAX_RANKED = 50
 _RANKER_SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
+class SearchRequest(Struct, frozen=True):
     """What a ranker is asked."""
 
     query: str
@@ -41,8 +41,7 @@ request are dropped. codemode's own ranking fills up what is missing, also if th
 five seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asker:
+class Asker(Struct, frozen=True):
     agent: str
     session: str
     run_id: str

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import mimetypes
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
@@ -47,6 +46,8 @@ class Content:
     @classmethod
     def from_path(cls, path: str | Path) -> Self:
         """Reads a file; its type is guessed from its name."""
+        import mimetypes  # a table that only files need
+
         found = Path(path)
         return cls(found.read_bytes(), mimetypes.guess_type(found.name)[0] or _BINARY, found.name)
 

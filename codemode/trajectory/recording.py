@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, cast
 
@@ -33,8 +32,7 @@ _TYPES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """One value on its way into a trace. `tool` is the catalog id, empty for the program's own values."""
 
     kind: PartKind
