@@ -31,6 +31,13 @@ from tests.harness.processes import PROJECT, environment
 
 TOOLS = PROJECT / "tests" / "serve" / "console_tools.py"
 _EXPECT_MS = 15_000
+# What the browser itself logs when a token is wrong or a server is gone.
+_EXPECTED = (
+    "status of 401",
+    "net::ERR_CONNECTION_REFUSED",
+    "net::ERR_INCOMPLETE_CHUNKED",
+    "net::ERR_EMPTY_RESPONSE",
+)
 _OPTIONS = [
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -114,8 +121,8 @@ class Begun:
 
 
 @contextmanager
-def site(*options: str, token: str = "", **env: str) -> Generator[Site]:
-    port = free_port()
+def site(*options: str, token: str = "", port: int = 0, **env: str) -> Generator[Site]:
+    port = port or free_port()
     command = [sys.executable, "-m", "codemode", "serve", "--http", f"127.0.0.1:{port}", *options]
     process = subprocess.Popen(
         [*command, "--tools", f"{TOOLS}:tools"],
@@ -158,8 +165,8 @@ def page_at(made: Browser, place: Site, path: str = "", **options: Any) -> Gener
     try:
         page.goto(place.url + path)
         yield page
-        refused = [said for said in watched.said if "status of 401" not in said]  # the browser tells of those
-        assert (refused, watched.strangers) == ([], [])
+        said = [text for text in watched.said if not any(expected in text for expected in _EXPECTED)]
+        assert (said, watched.strangers) == ([], [])
     finally:
         context.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -214,13 +215,13 @@ def test_the_colours_follow_the_system_until_somebody_chooses(
 
 def test_of_many_runs_only_those_in_sight_are_in_the_page_and_all_can_be_reached(chrome: Browser) -> None:
     with site("--no-tokens") as busy:
-        for number in range(230):
+        for number in range(130):
             busy.exec("return 1", session=f"s{number}")
         with page_at(chrome, busy) as page:
-            expect(page.locator(".summary")).to_contain_text("230 runs")
+            expect(page.locator(".summary")).to_contain_text("130 runs")
             rows = page.locator("a.run-row")
-            expect(rows.first).to_contain_text("s229")
-            last = page.locator("a.run-row[data-at='229']")
+            expect(rows.first).to_contain_text("s129")
+            last = page.locator("a.run-row[data-at='129']")
             for _ in range(20):
                 page.evaluate("scrollTo(0, document.body.scrollHeight)")
                 if last.count():
@@ -267,3 +268,17 @@ def test_a_server_with_tokens_asks_for_one_and_keeps_it_for_the_tab(chrome: Brow
             page.reload()
             expect(page.locator("a.run-row", has_text="secret")).to_be_visible()
             assert page.evaluate("localStorage.getItem('codemode.token')") is None
+
+
+def test_a_server_that_was_gone_is_found_again_and_what_happened_meanwhile_is_shown(chrome: Browser) -> None:
+    with ExitStack() as first:
+        before = first.enter_context(site("--no-tokens"))
+        with page_at(chrome, before) as page:
+            light = page.locator(".light")
+            expect(light).to_have_attribute("data-state", "live")
+            first.close()
+            expect(light).to_have_attribute("data-state", "lost")
+            with site("--no-tokens", port=before.port) as after:
+                after.exec("return 1", session="meanwhile")
+                expect(page.locator("a.run-row", has_text="meanwhile")).to_be_visible()
+                expect(light).to_have_attribute("data-state", "live")
