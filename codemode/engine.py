@@ -124,20 +124,8 @@ class Engine(RunControl, PluginControl):
         `otel` tells OpenTelemetry of runs, calls and MCP requests (extra `otel`): True, or where and how.
         """
         configure_if_asked()
-        given = (
-            tools,
-            store,
-            store_key,
-            hooks,
-            approve,
-            audit,
-            namespaces,
-            redact,
-            plugins,
-            ranker,
-            credentials,
-        )
-        check_engine_arguments(*given)
+        given = (tools, store, store_key, hooks, approve, audit, namespaces, redact, plugins)
+        check_engine_arguments(*given, ranker, credentials)
         self.config: CodeModeConfig = load_config(config, overlay=agent_config)
         self.settings: EngineSettings = load_settings(settings)
         self._omission = Omission(config, agent_config)
