@@ -16,6 +16,7 @@ from codemode.gate.unseen import Unseen
 from codemode.serve.mcp.asking import ApprovalTexts, can_elicit
 from codemode.serve.mcp.blocks import mcp_block
 from codemode.serve.mcp.exchange import Exchange, ExchangeState
+from codemode.serve.mcp.tasks import RunTasks
 from codemode.surface import check_payload, describe_exec, exec_tool, render_tools, wait_tool
 from codemode.tools import Tool
 from codemode.trajectory.payload_log import log_payload
@@ -38,6 +39,7 @@ class Front:
         self._engine = engine
         self._asked = asked
         self._held: Unseen[Waiting] = Unseen()
+        self.tasks = RunTasks(engine, asked, self._call_result)
         self._stdio_session = stdio_session or f"mcp-stdio-{secrets.token_hex(16)}"
 
     async def list_tools(
@@ -66,7 +68,8 @@ class Front:
 
     async def call_tool(
         self, context: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
-    ) -> types.CallToolResult | types.InputRequiredResult:
+    ) -> Any:
+        """A result, a question (since 2026), or a task, which the SDK has no type for."""
         from mcp import MCPError, types
 
         exchange = Exchange(self._engine, self._asked, self._held, context, self.session_of(context))
@@ -77,6 +80,8 @@ class Front:
         if params.request_state is not None:
             state = msgspec.json.decode(params.request_state, type=ExchangeState)
             result = await exchange.answered(state, dict(params.input_responses or {}))
+        elif self.tasks.is_known_to(context):
+            return await self.tasks.begin(context, params.name, arguments, self.session_of(context))
         elif params.name == "exec":
             result = await exchange.exec(arguments)
         else:

@@ -14,6 +14,7 @@ from codemode.config import ConfigError
 from codemode.serve.lifecycle import ended_by_signals, open_engine, until_either
 from codemode.serve.mcp.asking import ApprovalTexts
 from codemode.serve.mcp.front import Front
+from codemode.serve.mcp.task_methods import add_task_methods
 from codemode.serve.options import ServeOptions
 from codemode.serve.pipes import standard_lines
 
@@ -72,6 +73,7 @@ def make_server(front: Front, ttl_seconds: float) -> Server[Any]:
         on_list_tools=front.list_tools,
         on_call_tool=front.call_tool,
     )
+    add_task_methods(server, front)
     sealed = RequestStateSecurity(
         keys=[secrets.token_bytes(32)], ttl=ttl_seconds, bind_principal=front.session_of
     )
