@@ -69,6 +69,20 @@ def test_the_program_shows_where_each_call_is_and_a_call_leads_to_its_line(
         expect(mark).to_have_text("1")
         page.locator(".timeline .call").click()
         expect(page.locator(".line.chosen")).to_have_attribute("data-line", "3")
+        expect(page.locator(".call-detail")).to_contain_text("object with cents, to; values are not recorded")
+
+
+def test_what_a_suspended_program_wrote_is_shown_where_it_is_known(chrome: Browser, shop: Site) -> None:
+    program = "text('first words'); await yield_control(); text('last words')"
+    unseen = shop.exec(program, session="unseen")
+    with page_at(chrome, shop) as page:
+        expect(page.locator(".light")).to_have_attribute("data-state", "live")
+        seen = shop.exec(program, session="seen")
+        expect(page.locator("a.run-row", has_text="seen").first).to_be_visible()
+        page.goto(f"{shop.url}#/runs/{seen['runId']}")
+        expect(page.locator(".out-text")).to_have_text("first words")
+        page.goto(f"{shop.url}#/runs/{unseen['runId']}")
+        expect(page.get_by_role("region", name="Output")).to_contain_text("1 item of earlier legs")
 
 
 def test_an_approval_in_the_inbox_by_one_key_lets_the_program_go_on(chrome: Browser, shop: Site) -> None:

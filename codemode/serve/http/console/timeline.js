@@ -3,7 +3,7 @@
 
 import { h, visible } from "./dom.js";
 import { bytes, duration, moment } from "./format.js";
-import { time } from "./parts.js";
+import { json, time } from "./parts.js";
 
 const MAX_CALLS = 200; // of one leg
 
@@ -68,4 +68,19 @@ function callItem(call, leg, span, now, choose) {
       h("span", { class: "call-name" }, visible(call.name || call.tool), call.status !== "ok" && h("span", { class: "call-status" }, told)),
       h("span", { class: "track" }, bar),
       h("span", { class: "num call-ms" }, open && !leg.endedAtMs ? "…" : duration(ms))));
+}
+
+/** What was sent and what came back: values where they are recorded, else their shapes. */
+export function callDetail(call) {
+  const parts = [["Sent", call.input], ["Came back", call.result]].filter(([, shape]) => shape);
+  return h("div", { class: "call-detail" },
+    h("p", { class: "muted small" }, visible(call.tool || call.name), ` · ${moment(call.startedAtMs)}`, call.answeredBy && ` · answered by a ${call.answeredBy}`),
+    parts.map(([title, shape]) => h("div", {}, h("h3", {}, `${title}, ${bytes(shape.bytes)}`), "value" in shape ? json(shape.value) : h("p", { class: "muted small" }, shapeWords(shape)))),
+    call.error && h("p", { class: "bad-text small" }, visible(call.error.code ?? ""), call.error.message && `: ${visible(call.error.message)}`));
+}
+
+function shapeWords(shape) {
+  const keys = shape.keys?.length ? ` with ${shape.keys.map(visible).join(", ")}` : "";
+  const size = Number.isFinite(shape.length) ? ` of ${shape.length}` : "";
+  return `${shape.type ?? "a value"}${size}${keys}; values are not recorded`;
 }

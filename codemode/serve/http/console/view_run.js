@@ -8,7 +8,8 @@ import { listen } from "./events.js";
 import { bytes, duration, number, plural, shortId } from "./format.js";
 import { confirmThat } from "./help.js";
 import { copyButton, empty, facts, failure, json, outputItem, panel, status, time } from "./parts.js";
-import { timeline } from "./timeline.js";
+import { outputOf } from "./outputs.js";
+import { callDetail, timeline } from "./timeline.js";
 
 const LIVE = new Set(["running", "waiting"]);
 
@@ -66,6 +67,9 @@ export function runView(place, runId) {
     for (const one of place.querySelectorAll(".chosen")) one.classList.remove("chosen");
     const same = [...place.querySelectorAll("[data-call], [data-mark]")].filter((one) => (one.dataset.call ?? one.dataset.mark) === String(callId));
     for (const one of same) (one.closest(".line") ?? one).classList.add("chosen");
+    for (const old of place.querySelectorAll(".call-detail")) old.remove();
+    const call = (found.legs ?? []).flatMap((leg) => leg.calls ?? []).find((one) => one.id === String(callId));
+    if (call) same.find((one) => one.classList.contains("call"))?.after(callDetail(call));
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     same.find((one) => one.dataset.mark)?.closest(".line")?.scrollIntoView({ block: "nearest", behavior: still ? "auto" : "smooth" });
   }
@@ -155,9 +159,10 @@ export function runView(place, runId) {
   }
 
   function outputPanel() {
-    const items = found.output ?? [];
-    if (items.length === 0) return null;
-    return panel("Output", h("div", { class: "outputs" }, items.map(outputItem)), h("span", { class: "muted small" }, plural(items.length, "item")));
+    const { items, missing } = outputOf(found);
+    if (items.length + missing === 0) return null;
+    const note = missing > 0 && h("p", { class: "muted small" }, `${plural(missing, "item")} of earlier legs went to the caller, and are kept only where values are recorded.`);
+    return panel("Output", h("div", { class: "outputs" }, note, items.map(outputItem)), h("span", { class: "muted small" }, plural(items.length + missing, "item")));
   }
 
   function valuePanel() {
