@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         McpServerStats,
         RunInfo,
         WorkerStats,
+        WorldInfo,
         ZygoteStats,
     )
     from codemode.contract.results import (
@@ -90,6 +91,8 @@ if TYPE_CHECKING:
     from codemode.plugins import Plugin, PluginHealth
     from codemode.policy import Policy
     from codemode.runs.event_hub import Subscription
+    from codemode.runs.forks import ForkError
+    from codemode.runs.history import Checkpoint
     from codemode.runs.open_approvals import OpenApproval
     from codemode.runs.run_details import RunDetails
     from codemode.runs.run_lists import RunPage, RunQuery, RunSummary
@@ -134,7 +137,7 @@ _NAMES = {
         "LoopLate OutputAdded RunFinished RunResumed RunStarted RunSuspended ToolsChanged"
     ),
     "codemode.contract.report": (
-        "EngineStats EngineTotals LoopStats McpServerStats RunInfo WorkerStats ZygoteStats"
+        "EngineStats EngineTotals LoopStats McpServerStats RunInfo WorkerStats WorldInfo ZygoteStats"
     ),
     "codemode.contract.results": (
         "CodeModeResult Completed Failed FileOutput ImageOutput JsonOutput Output PendingApproval "
@@ -154,6 +157,8 @@ _NAMES = {
     "codemode.plugins": "Plugin PluginHealth",
     "codemode.policy": "Policy",
     "codemode.runs.event_hub": "Subscription",
+    "codemode.runs.forks": "ForkError",
+    "codemode.runs.history": "Checkpoint",
     "codemode.runs.open_approvals": "OpenApproval",
     "codemode.runs.run_details": "RunDetails",
     "codemode.runs.run_lists": "RunPage RunQuery RunSummary",
@@ -200,6 +205,7 @@ __all__ = [
     "CallRecord",
     "CallStarted",
     "CallUpdated",
+    "Checkpoint",
     "CodeModeConfig",
     "CodeModeResult",
     "Completed",
@@ -215,6 +221,7 @@ __all__ = [
     "Failed",
     "File",
     "FileOutput",
+    "ForkError",
     "Health",
     "HealthCheck",
     "Image",
@@ -273,6 +280,7 @@ __all__ = [
     "TrajectoryRefused",
     "Waiting",
     "WorkerStats",
+    "WorldInfo",
     "ZygoteStats",
     "check_payload",
     "comparison_report",

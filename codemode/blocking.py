@@ -148,6 +148,8 @@ class BlockingEngine:
     run_info = _front(Engine.run_info)
     world = _front(Engine.world)
     reset = _front(Engine.reset)
+    fork = _front(Engine.fork)
+    history = _front(Engine.history)
     run_report = _front(Engine.run_report)
     run_owner = _front(Engine.run_owner)
     list_runs = _front(Engine.list_runs)

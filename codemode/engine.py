@@ -42,6 +42,8 @@ from codemode.runs.draining import Draining
 from codemode.runs.engine_report import stats_of
 from codemode.runs.event_hub import EventHub
 from codemode.runs.execs import AskedRun, Execs
+from codemode.runs.forks import Forks
+from codemode.runs.history import History
 from codemode.runs.host_work import HostWork
 from codemode.runs.in_flight import pending_bytes
 from codemode.runs.kept_results import KeptResults
@@ -58,6 +60,7 @@ from codemode.runs.run_control import RunControl
 from codemode.runs.store_limits import store_limits
 from codemode.runs.store_news import StoreNews
 from codemode.runs.stored_runs import StoredRuns
+from codemode.runs.time_travel import TimeTravel
 from codemode.runs.trajectory_archive import TrajectoryArchive
 from codemode.runs.waits import Waits
 from codemode.runs.worlds import Worlds
@@ -81,7 +84,7 @@ _log = logging.getLogger("codemode.engine")
 _AGENT, _SESSION, _AGENT_RUN = UNSAID.agent, UNSAID.session, UNSAID.agent_run
 
 
-class Engine(RunControl, PluginControl):
+class Engine(RunControl, TimeTravel, PluginControl):
     """`async with Engine(...) as engine`, then `exec` and `wait`."""
 
     def __init__(
@@ -169,7 +172,8 @@ class Engine(RunControl, PluginControl):
         )
         runners = self._supervisor, self._stored
         self._worlds = Worlds(self.config, *runners)
-        self._services = Services(self.config, *runners, work, self._recorder, self._worlds)
+        self._history = History(self.config, *runners)
+        self._services = Services(self.config, *runners, work, self._recorder, self._worlds, self._history)
         adopter = Adopter(self._services, self._admission)
         self._runs = KnownRuns(self._services, self._admission)
         self._news = StoreNews(self._services, self._runs)
@@ -180,6 +184,7 @@ class Engine(RunControl, PluginControl):
             self._services, self._admission, self._runs, self._kept, self._unready, self._drain
         )
         self._looks = Looks(self._runs, self._stored, archive, self._kept)
+        self._forks = Forks(self._services, self._runs, adopter)
         self._approvals = Approvals(self._runs, adopter, self._services)
         self._loop_watch = LoopWatch(self._recorder.loop_was_late)
         self._doctor = Doctor(self._supervisor, self._stored, self._mcp, self._plugins, self._loop_watch)

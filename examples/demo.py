@@ -86,6 +86,8 @@ async def second(store: Path) -> None:
         (found,) = await host.runs()
         run_id = found["runId"]
         say(f"a new engine finds {run_id}: {found['bytes']:,} bytes in {store.name}")
+        fork = await host.fork(run_id, settle={"5": {"courier": "drone"}}, session="demo")  # what if …
+        say(f"a fork, whose call 5 was answered so: {(await host.wait(fork, session='demo')).unwrap()}")
         result = await host.wait(run_id, session="demo")
         snapshot = result.telemetry.snapshot
         assert snapshot is not None

@@ -144,6 +144,7 @@ GUARANTEES: dict[str, str] = {
     "content-is-sealed-with-its-run": "Content of a suspended run outlives its engine, sealed with the run.",
     "content-is-told-by-size": "Events and trajectories have the size of content, and never its bytes.",
     "cells-are-the-whole": "A program cut into programs of one session gives what the whole program gives.",
+    "forks-leave-the-original": "A fork with other answers never changes the run it is a copy of.",
     "worlds-belong-to-their-session": "What a session keeps is seen by its own agent and session alone.",
     "worlds-have-their-own-api": "What a program leaves behind forges no call or result of the next one.",
     "worlds-survive-the-engine": "What a session keeps outlives engines that are killed, on every store.",

@@ -83,6 +83,9 @@ class CodeModeConfig(Struct, frozen=True, kw_only=True, rename="camel"):
     world_busy: Annotated[Literal["fork", "wait"], Says(
         "for a program of a session whose variables a suspended run holds: `fork` gives it a copy, and drops"
         " its changes; `wait` lets it wait for that run, up to `timeoutMs`")] = "fork"
+    checkpoints: Annotated[Literal["suspensions", "awaits", "none"], Says(
+        "when a run's past is kept for `engine.fork(run_id, at=…)`: each time that it goes on after a"
+        " suspension, each time that a call is answered, or never; the last 20 of a run")] = "suspensions"
     search_default_limit: Annotated[int, Number(1, 50, "hits", at_most="max_search_limit"), Says(
         "of `tools.search` without a limit")] = 8
     max_search_limit: Annotated[int, Number(1, 50, "hits"), Says("of `tools.search` at most")] = 50

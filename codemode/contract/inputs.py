@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from codemode.config import CodeModeConfig, Language
 from codemode.contract.error_codes import ErrorCode
-from codemode.contract.scope import WORLD, Scope, scope_of
+from codemode.contract.scope import ENGINES_OWN, Scope, scope_of
 from codemode.nearest import nearest
 
 _EXEC_KEYS = ("code", "command", "language")
@@ -123,7 +123,7 @@ def read_scope(agent: object, session: object, agent_run: object, tool_call: obj
             and isinstance(session, str)
             and isinstance(agent_run, str)
             and isinstance(tool_call, str)
-            and agent_run != WORLD
+            and not agent_run.startswith(ENGINES_OWN)
         ):
             return RunScope(agent, session, agent_run, tool_call)
     except EnvelopeRefused:
@@ -131,8 +131,8 @@ def read_scope(agent: object, session: object, agent_run: object, tool_call: obj
     for name, value in given.items():
         if not isinstance(value, str) or not value.strip():
             _refuse(f"the {name} must be a text that is not blank.")
-    if agent_run == WORLD:
-        _refuse(f"the agent_run {WORLD} is the engine's own.")
+    if str(agent_run).startswith(ENGINES_OWN):
+        _refuse(f"an agent_run that begins with {ENGINES_OWN} is the engine's own.")
     _refuse("agent, session, agent_run and tool_call must be valid Unicode of at most 1024 bytes each.")
 
 

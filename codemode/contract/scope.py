@@ -7,7 +7,7 @@ missing name; and its constructor refuses a blank name, where a method of the en
 
 from __future__ import annotations
 
-from codemode_snapshots import NO_VALUE
+from codemode_snapshots import NO_VALUE, RunScope
 from msgspec import Struct
 
 
@@ -22,8 +22,15 @@ class Scope(Struct, frozen=True):
     agent_run: str = NO_VALUE
 
 
-WORLD = "codemode:world"
-"""The agent run under which a session's world is stored; no caller may have that name."""
+ENGINES_OWN = "codemode:"
+"""How agent runs begin under which the engine stores what is no run; no caller may have such a name."""
+WORLD = f"{ENGINES_OWN}world"
+"""That of a session's world."""
+
+
+def is_run(scope: RunScope) -> bool:
+    """Whether it is the scope of a run, and not of something else that an engine keeps in the store."""
+    return not scope.agent_run.startswith(ENGINES_OWN)
 
 
 class _Unsaid(str):

@@ -24,6 +24,7 @@ class SessionShares:
     def __init__(self, runs: int, size: int, percent: int, undivided: str) -> None:
         self._runs = share_of(runs, percent) if percent < 100 else None
         self._bytes = share_of(size, percent) if percent < 100 else None
+        self._all, self._held = (runs, size), 0  # what all sessions may have, and the bytes that they have
         self._undivided = undivided
         self._kept: dict[str, tuple[str, int]] = {}  # by run: its session and its bytes
         self._sessions: dict[str, tuple[int, int]] = {}  # runs and bytes
@@ -49,7 +50,11 @@ class SessionShares:
     @property
     def total(self) -> tuple[int, int]:
         """Runs and bytes."""
-        return len(self._kept), sum(size for _, size in self._kept.values())
+        return len(self._kept), self._held
+
+    def is_roomy(self) -> bool:
+        """Whether half of what all sessions may have is free."""
+        return 2 * len(self._kept) < self._all[0] and 2 * self._held < self._all[1]
 
     def put(self, run_id: str, session: str, size: int) -> None:
         self.drop(run_id)
@@ -63,6 +68,7 @@ class SessionShares:
             self._change(found[0], -1, -found[1])
 
     def _change(self, session: str, runs: int, size: int) -> None:
+        self._held += size
         before = self._sessions.get(session, (0, 0))
         after = (before[0] + runs, before[1] + size)
         if after == (0, 0):

@@ -48,6 +48,7 @@ class Memory(msgspec.Struct, array_like=True):
     shown_content: int = 0  # bytes
     story: Story | None = None  # its spans, if it was told of them
     world: Literal["", "own", "copy"] = ""  # of its session, in which the program runs
+    checkpoints: int = 0  # that were taken so far
 
     def settlements(self) -> list[Settlement]:
         return [Settlement(id, json, rejected) for id, rejected, json in self.settled]
@@ -61,6 +62,21 @@ class Memory(msgspec.Struct, array_like=True):
     def calls(self) -> tuple[CallRecord, ...]:
         """The ledger, without resuming the run."""
         return RunMeter.resume(Tally(), self.meter).calls
+
+
+def memory_of(run: Run) -> Memory:
+    """The state of a run that a leg works on."""
+    active, origin, context = run.active, run.origin, run.origin.context
+    flight = run.in_flight
+    return Memory(
+        active.program, active.language, True, active.returned, active.meter.encode(),
+        [work.for_snapshot() for work in flight.pending.values()],
+        [(s.id, s.rejected, s.json) for s in flight.settled],
+        run.trace.freeze(), origin.provider, origin.model,
+        (context.session_key, context.sender, context.channel, context.sandbox), origin.allow,
+        active.name_tools(run.environment.catalog), tuple(flight.asked),
+        run.contents.freeze(), run.contents.shown, run.story, active.world_mode, active.checkpoints,
+    )  # fmt: skip
 
 
 # Bytes: the better compression takes 20 ms for each MB, the quicker one a fifth of that.
@@ -79,29 +95,7 @@ def encode_memory(memory: Memory) -> bytes:
 
 def freeze_memory(run: Run) -> bytes:
     """The state of a run that a leg works on, as it is now; the run stays as it is."""
-    active, origin, context, flight = run.active, run.origin, run.origin.context, run.in_flight
-    return encode_memory(
-        Memory(
-            active.program,
-            active.language,
-            True,
-            active.returned,
-            active.meter.encode(),
-            [work.for_snapshot() for work in flight.pending.values()],
-            [(s.id, s.rejected, s.json) for s in flight.settled],
-            run.trace.freeze(),
-            origin.provider,
-            origin.model,
-            (context.session_key, context.sender, context.channel, context.sandbox),
-            origin.allow,
-            active.name_tools(run.environment.catalog),
-            tuple(flight.asked),
-            run.contents.freeze(),
-            run.contents.shown,
-            run.story,
-            active.world_mode,
-        )
-    )
+    return encode_memory(memory_of(run))
 
 
 async def pack_state(state: bytes) -> bytes:

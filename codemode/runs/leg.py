@@ -31,6 +31,7 @@ from codemode.contract.results import (
 )
 from codemode.contract.telemetry import CallError, LossyValue
 from codemode.runs.dispatch import Dispatch
+from codemode.runs.history import History
 from codemode.runs.host_work import HostWork
 from codemode.runs.leg_failures import explain_unstored, explain_worker, too_large, too_many_calls
 from codemode.runs.opening import LegPolicy, Opening
@@ -39,7 +40,7 @@ from codemode.runs.phases import RunState
 from codemode.runs.recorder import Recorder
 from codemode.runs.run import Run
 from codemode.runs.stored_runs import StoredRuns
-from codemode.runs.worlds import UNCHANGED, Worlds
+from codemode.runs.worlds import OTHER_BUILD, UNCHANGED, Worlds
 from codemode.workers.errors import SupervisorError
 from codemode.workers.supervisor import Supervisor
 from codemode.workers.worker import Worker
@@ -57,6 +58,7 @@ class Services(Struct, frozen=True):
     work: HostWork
     recorder: Recorder
     worlds: Worlds
+    history: History
 
 
 _SUSPENDS = LegPolicy()
@@ -172,6 +174,8 @@ class Leg:
                 return reason
             if reason is not None:
                 return await self._suspend(worker, reason)
+            if self.services.history.at_awaits and self._policy.may_suspend:
+                await self.services.history.capture(run, worker)
             outcome = await worker.deliver(run.in_flight.take_settled())
             self._computed += loop.time() - began
         return await self._end(worker, outcome)
@@ -292,6 +296,8 @@ class Leg:
         run = self.run
         if run.active.world is None:
             return ()
+        if run.build not in ("", self.services.supervisor.build_id):
+            return (OTHER_BUILD,)
         try:
             return await self.services.worlds.keep(run.id, run.scope, run.active.world, worker)
         except SupervisorError as error:

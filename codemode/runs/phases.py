@@ -80,13 +80,14 @@ _WORD = re.compile(r"[\w$]+")
 class Active:
     """What a leg works with; when the run is suspended, all of it is in the snapshot."""
 
-    __slots__ = ("language", "meter", "named_tools", "output", "program", "returned", "world")
+    __slots__ = ("checkpoints", "language", "meter", "named_tools", "output", "program", "returned", "world")
 
     def __init__(self, program: str, language: Language, meter: RunMeter) -> None:
         self.program = program
         self.language: Language = language
         self.meter = meter
         self.returned = False
+        self.checkpoints = 0
         self.output: list[Output] = []  # new since the last result
         self.world: World | None = None  # of its session, where programs share one
         self.named_tools: tuple[str, ...] | None = (
@@ -109,11 +110,19 @@ class Active:
         return "" if self.world is None else self.world.mode
 
     def remember(
-        self, returned: bool, named: tuple[str, ...] | None, world: Literal["", "own", "copy"]
+        self,
+        returned: bool,
+        named: tuple[str, ...] | None,
+        world: Literal["", "own", "copy"],
+        checkpoints: int,
     ) -> None:
         """Out of its snapshot."""
-        self.returned, self.named_tools = returned, named
+        self.returned, self.named_tools, self.checkpoints = returned, named, checkpoints
         self.world = World(world) if world else None
+
+    def count_checkpoint(self) -> int:
+        self.checkpoints += 1
+        return self.checkpoints
 
     def take_output(self) -> tuple[Output, ...]:
         taken, self.output = tuple(self.output), []

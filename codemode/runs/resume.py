@@ -196,4 +196,6 @@ class Resume:
         services.recorder.leased(run, worker.pid, queue_us)
         if lost is not None:
             raise lost
+        if services.history.is_on:
+            await services.history.keep(run, settled, opened.delta)
         return await worker.outcome()

@@ -248,6 +248,7 @@ class Run:
         """Makes it Running. `memory` is what its snapshot holds; None if it was taken over before."""
         if memory is not None:
             self._open(memory, self._meter_of(memory, tally))
+        self._late = ()  # its meter has them
         self._enter(Running())
 
     def _meter_of(self, memory: Memory, tally: Tally) -> RunMeter:
@@ -260,7 +261,7 @@ class Run:
 
     def _open(self, memory: Memory, meter: RunMeter) -> None:
         active = self._active = Active(memory.program, memory.language, meter)
-        active.remember(memory.returned, memory.named_tools, memory.world)
+        active.remember(memory.returned, memory.named_tools, memory.world, memory.checkpoints)
         self._catch_up(meter)
         self.trace.thaw(memory.trace)
         self.story = memory.story or self.story
@@ -318,9 +319,9 @@ class Run:
 
     def note_finished(self, end: CallEnd) -> None:
         """Tells the ledger of a call's end; while the run is suspended, keeps that until it goes on."""
-        if self._active is None or isinstance(self._phase, Suspended):
-            self._late = (*self._late, end)
-        else:
+        if self._active is None or isinstance(self._phase, Suspended | Adoptable):
+            self._late = (*self._late, end)  # also of one that is only looked at, and then rests as it was
+        if self._active is not None and not isinstance(self._phase, Suspended):
             self._active.meter.finish_call(end)
 
     def note_idle_wait(self) -> None:

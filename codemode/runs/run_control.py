@@ -17,7 +17,7 @@ from codemode_snapshots.label import value_given
 
 from codemode.contract.events import Event
 from codemode.contract.inputs import InputRefused, read_caller, read_wait
-from codemode.contract.report import RunInfo, WorldInfo
+from codemode.contract.report import RunInfo
 from codemode.contract.results import CodeModeResult
 from codemode.contract.scope import UNSAID, Scope, is_said, scope_of
 from codemode.executor import Decision
@@ -38,7 +38,6 @@ from codemode.runs.store_news import StoreNews
 from codemode.runs.stored_runs import StoredRuns
 from codemode.runs.tool_looks import ToolLooks, ToolPage
 from codemode.runs.whole_run import OnWaiting, run_to_end
-from codemode.runs.worlds import Worlds
 from codemode.tools import CallContext, as_tools
 from codemode.trajectory import SessionTrajectory, Trajectory
 
@@ -53,7 +52,6 @@ class RunControl:
     _approvals: Approvals
     _stored: StoredRuns
     _recorder: Recorder
-    _worlds: Worlds
     _looks: Looks
     _admission: Admission
     _services: Services
@@ -160,7 +158,7 @@ class RunControl:
 
         Raises StoreUnavailable for a run that is only in the store; one that is here ends in any case.
         """
-        asked = _asked(run_id, scope, agent, session, agent_run)
+        asked = asked_run(run_id, scope, agent, session, agent_run)
         return asked is not None and await self._runs.abort_one(*asked)
 
     async def abort_session(
@@ -172,24 +170,6 @@ class RunControl:
         """
         owner = _owner("abort_session", scope, agent, session)
         return 0 if owner is None else await self._runs.abort_session(owner.session, owner.agent)
-
-    async def world(
-        self, session: str = _SESSION, *, agent: str = _AGENT, scope: Scope | None = None
-    ) -> WorldInfo | None:
-        """What the programs of the agent have left in the session, with `sessionState: "keep"`: names and
-        types, size and age. None if there is nothing. Raises StoreUnavailable."""
-        owner = _asked("-", scope, agent, session, _AGENT_RUN)
-        return None if owner is None else await self._worlds.look(owner[1])
-
-    async def reset(
-        self, session: str = _SESSION, *, agent: str = _AGENT, scope: Scope | None = None
-    ) -> bool:
-        """Forgets that; the next program of the session begins with nothing. False if there was nothing.
-
-        What a program that runs now, or a suspended one, has declared is not kept. Raises StoreUnavailable.
-        """
-        owner = _asked("-", scope, agent, session, _AGENT_RUN)
-        return owner is not None and await self._worlds.reset(owner[1])
 
     async def expire(self) -> int:
         """Purges what is past its time; the engine does this by itself. How many runs ended."""
@@ -216,7 +196,7 @@ class RunControl:
         """One run as it is now, without waiting for it: running, suspended here or in the store, or ended and
         kept. None outside its scope. Changes nothing. Raises StoreUnavailable.
         """
-        asked = _asked(run_id, scope, agent, session, agent_run)
+        asked = asked_run(run_id, scope, agent, session, agent_run)
         return None if asked is None else await self._looks.details.look(*asked)
 
     async def approvals(
@@ -259,7 +239,7 @@ class RunControl:
     ) -> RunReport | None:
         """All that can be told of one run, live or over, for people. None outside its scope. Changes nothing.
         Raises StoreUnavailable."""
-        asked = _asked(run_id, scope, agent, session, agent_run)
+        asked = asked_run(run_id, scope, agent, session, agent_run)
         return None if asked is None else await self._looks.reports.report(*asked)
 
     def events(self, run_id: str | None = None) -> Subscription:
@@ -323,7 +303,7 @@ class RunControl:
 
         Raises StoreUnavailable for a run that is not known here.
         """
-        asked = _asked(run_id, scope, agent, session, agent_run)
+        asked = asked_run(run_id, scope, agent, session, agent_run)
         return None if asked is None else await self._recorder.archive.of_run(self._runs, *asked)
 
     async def session_trajectory(
@@ -338,7 +318,7 @@ class RunControl:
         return await self._recorder.archive.sessions_of(self._runs, agent)
 
 
-def _asked(
+def asked_run(
     run_id: str, scope: Scope | None, agent: str, session: str, agent_run: str
 ) -> tuple[str, codemode_snapshots.RunScope] | None:
     """The run's id and the caller; None if no run or no caller can have such a name."""

@@ -45,7 +45,7 @@ from codemode_snapshots import (
 from codemode import clock
 from codemode.config.store_argument import StoreArgument, read_store
 from codemode.contract.results import CodeModeResult
-from codemode.contract.scope import UNSAID, WORLD
+from codemode.contract.scope import UNSAID, is_run
 from codemode.gate.shares import SessionShares
 from codemode.runs.claimed_run import ClaimedRun
 from codemode.runs.frozen import Memory, pack_state, read_memory
@@ -84,6 +84,7 @@ class StoredRuns:
         self._keep_ms = keep_ms
         bounds = limits.max_snapshots, limits.max_total_bytes
         self._shares = SessionShares(*bounds, share_percent, UNSAID.session)
+        self.is_roomy = self._shares.is_roomy
         self._store: RunStore | None = None
         self._line = StoreLine()
         self._node: Node | None = None
@@ -203,8 +204,9 @@ class StoredRuns:
         claim: Claim | None,
         calls: Sequence[Pending] = (),
         answer: CodeModeResult | None = None,
+        holder: str = "",  # of the calls, if it is not this engine
     ) -> tuple[int, int]:
-        """Returns the stored size and when it expires. Raises StoreFull, NotHeld, StoreUnavailable."""
+        """Returns the size and when it expires. Raises StoreFull, NotHeld, StoreUnavailable."""
         now = clock.wall_ms()
         label = Label(build_id, run_id, scope, now, now + ttl_ms)
         sealed = await self.seals.seal_state(label, await pack_state(state), delta)
@@ -213,7 +215,7 @@ class StoredRuns:
         self._check_share(run_id, scope.session, snapshot.size_bytes)
         # a cancelled caller abandons the run, which ends what was saved: so it has to be saved by then
         store = self._opened_store()
-        await self._line.do_to_end(lambda: store.save(snapshot, calls, self.node, claim=claim))
+        await self._line.do_to_end(lambda: store.save(snapshot, calls, holder or self.node, claim=claim))
         self._shares.put(run_id, scope.session, snapshot.size_bytes)
         return snapshot.size_bytes, label.expires_at_ms
 
@@ -238,14 +240,12 @@ class StoredRuns:
         return await off_loop(len(state), "unpack", partial(read_memory, state))
 
     async def runs(self, session: str | None = None) -> list[Listed]:
-        listed = await self._call(lambda store: store.list_runs(session=session)) if self._store else []
-        return [one for one in listed if one.label.scope.agent_run != WORLD]
+        return [one for one in await self.listed(None, session) if is_run(one.label.scope)]
 
-    async def worlds(self, scope: RunScope) -> list[str]:
-        """Ids of what is stored under the scope of a session's world."""
-        own = {"agent": scope.agent, "session": scope.session}
-        listed = await self._call(lambda store: store.list_runs(**own)) if self._store else []
-        return [one.label.run_id for one in listed if one.label.scope.agent_run == WORLD]
+    async def listed(self, agent: str | None, session: str | None) -> list[Listed]:
+        """All that is stored for them: runs, worlds and what was kept of a run's past."""
+        asked = {"agent": agent, "session": session}
+        return await self._call(lambda store: store.list_runs(**asked)) if self._store else []
 
     async def numbers(self, run_ids: Collection[str]) -> dict[str, int] | None:
         """The claim numbers of those runs that are still there; None if only this engine can end one."""
@@ -366,7 +366,7 @@ class StoredRuns:
         gone = await self._call(lambda store: store.expire())
         for ending in gone:
             self._shares.drop(ending.run_id)
-        return [ending for ending in gone if ending.scope.agent_run != WORLD]
+        return [ending for ending in gone if is_run(ending.scope)]
 
     # ---- inside --------------------------------------------------------------------------------------------
 

@@ -77,7 +77,7 @@ class StoredWorlds:
         self, build_id: str, scope: RunScope
     ) -> ClaimedWorld | Literal["none", "busy", "expired", "unreadable"]:
         """Takes the session's world. One that is past its time, or cannot be opened here, is forgotten."""
-        for world_id in await self._stored.worlds(scope):
+        for world_id in await self._ids(scope):
             try:
                 found = await self._stored.claim((build_id,), world_id, scope)
             except EnvelopeRefused:
@@ -97,14 +97,22 @@ class StoredWorlds:
             return "unreadable" if isinstance(found, NotClaimed) else "expired"
         return "none"
 
-    async def create(self, build_id: str, scope: RunScope) -> None:
-        """Makes an empty world for a session that has none. Of two engines that do so at once neither does,
-        or one: both have to `claim` then. Raises StoreFull."""
+    async def _ids(self, scope: RunScope) -> list[str]:
+        listed = await self._stored.listed(scope.agent, scope.session)
+        return [one.label.run_id for one in listed if one.label.scope.agent_run == WORLD]
+
+    async def create(
+        self, build_id: str, scope: RunScope, state: WorldState | None = None, delta: Data = b""
+    ) -> bool:
+        """Makes a world for a session that has none, empty or a copy. Of two engines that do so at once one
+        does, or neither: False then, and the session may have one. Raises StoreFull."""
         world_id = "world_" + secrets.token_urlsafe(18)
-        state = WorldState(began_ms=clock.wall_ms())
-        await self._stored.save(build_id, world_id, scope, self._ttl_ms, _encoder.encode(state), b"", None)
-        if [other for other in await self._stored.worlds(scope) if other != world_id]:
+        packed = _encoder.encode(state or WorldState(began_ms=clock.wall_ms()))
+        await self._stored.save(build_id, world_id, scope, self._ttl_ms, packed, delta, None)
+        if [other for other in await self._ids(scope) if other != world_id]:
             await self._stored.end(world_id, scope, "aborted", is_kept=False)
+            return False
+        return True
 
     async def save(
         self, build_id: str, scope: RunScope, claim: Claim, state: WorldState, delta: Data
@@ -122,7 +130,7 @@ class StoredWorlds:
         return isinstance(await self._stored.look(state.held_by, holder), View)
 
     async def look(self, scope: RunScope) -> FoundWorld | None:
-        for world_id in await self._stored.worlds(scope):
+        for world_id in await self._ids(scope):
             view = await self._stored.look(world_id, scope)
             if not isinstance(view, View) or view.state is None:
                 continue
@@ -138,7 +146,7 @@ class StoredWorlds:
         """Forgets the session's world, also while a program has it: that one's changes are then not kept."""
         ended = [
             await self._stored.end(world_id, scope, "aborted", is_kept=False)
-            for world_id in await self._stored.worlds(scope)
+            for world_id in await self._ids(scope)
         ]
         return any(ended)
 

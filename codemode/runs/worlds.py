@@ -41,7 +41,9 @@ _BEGINS_ANEW = {
         "The session's earlier variables could not be opened by this engine: it begins with none.",
     ),
 }
+_DROPPED = "This program had a copy of the session's variables: what it changed is not kept."
 _GONE = "What this program declared is not kept: the session's variables were reset or replaced meanwhile."
+OTHER_BUILD = "What this program declared is not kept: it was begun by another build of the engine."
 _NO_ROOM = "What this program declared is not kept: the store has no room for it."
 _NOT_WRITTEN = "What this program declared is not kept: the store could not be written."
 
@@ -146,7 +148,7 @@ class Worlds:
     async def keep(self, run_id: str, run: RunScope, world: World, worker: Worker) -> tuple[str, ...]:
         """After the program is done: captures its guest as the session's world. Returns notes."""
         if world.mode == "copy":
-            return world.notes
+            return world.notes or (_DROPPED,)
         most = self._config.max_snapshot_bytes
         captured, delta = await worker.capture(most, at_rest=True)
         if not delta:
@@ -211,6 +213,26 @@ class Worlds:
             world.claim = None
         except SnapshotError as error:
             _log.warning("run %s will not keep what it declares: %s", run_id, error)
+
+    async def fork(self, owner: RunScope, into: str) -> bool | None:
+        """Copies the session's world into another session; False if that has one, None if there is none.
+        Raises StoreFull and StoreUnavailable."""
+        scope, loop, build_id = scope_of_world(owner), asyncio.get_running_loop(), self._supervisor.build_id
+        until = loop.time() + self._config.timeout_ms / 1000
+        found = await self._stored.claim(build_id, scope)
+        while found == "busy" and loop.time() < until:
+            await asyncio.sleep(_LOOK_S)
+            found = await self._stored.claim(build_id, scope)
+        if not isinstance(found, ClaimedWorld):
+            return None
+        try:
+            target = replace(scope, session=into)
+            if await self._stored.look(target) is not None:
+                return False
+            state = replace(found.state, held_by="", began_ms=clock.wall_ms())
+            return await self._stored.create(build_id, target, state, found.delta)
+        finally:
+            await self._stored.release(found.claim)
 
     # ---- for hosts -----------------------------------------------------------------------------------------
 

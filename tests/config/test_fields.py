@@ -33,6 +33,7 @@ DEFAULTS = {
     "sessionState": "none",
     "worldTtlSeconds": 3600,
     "worldBusy": "fork",
+    "checkpoints": "suspensions",
     "searchDefaultLimit": 8,
     "maxSearchLimit": 50,
     "learnResultShapes": True,

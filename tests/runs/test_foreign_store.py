@@ -57,7 +57,8 @@ async def test_a_run_suspended_by_one_engine_is_gone_on_with_by_the_next_on_the_
         assert call.approval is not None
         assert await made.approve(found.run_id, call.approval.id)
         assert value_of(await made.wait(found.run_id)) == "paid 1"
-    assert (store.closed, store.totals().runs) == (False, 0)
+        assert [one.at for one in await made.history(found.run_id)] == [1]
+    assert (store.closed, store.totals().runs) == (False, 1)  # its past
     assert store.threads == {"codemode-store_0"}  # never the event loop's
 
 

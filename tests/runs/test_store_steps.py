@@ -52,7 +52,7 @@ async def test_each_thing_costs_an_engine_the_steps_that_it_has_to(steps: list[s
         await until(lambda: bool(steps))
         assert since() == ["settle"]
         assert value_of(await made.wait(held.run_id)) == 7
-        assert since() == ["claim", "finish"]
+        assert since() == ["claim", "save", "finish"]  # the save of its past
         asked = waiting(await made.exec("return await tools.pay({ amount: 5 })"), "approval")
         assert since() == ["save"]
         (call,) = asked.pending_tool_calls
@@ -64,7 +64,7 @@ async def test_each_thing_costs_an_engine_the_steps_that_it_has_to(steps: list[s
         left = waiting(await made.exec("await yield_control(); return await tools.echo({ value: 1 })"))
         assert since() == ["save"]
         assert value_of(await made.wait(left.run_id)) == 1
-        assert since() == ["claim", "touch", "finish"]
+        assert since() == ["claim", "save", "touch", "finish"]
         gone = waiting(await made.exec("await yield_control()"))
         since()
         assert await made.abort(gone.run_id)

@@ -292,7 +292,7 @@ async def test_no_caller_can_wait_for_look_at_or_abort_a_world_as_a_run(tmp_path
         assert await engine.abort(world_id, session="s") is False
         assert await engine.run_info(world_id, session="s") is None
         refused = await engine.exec("return 1", session="s", agent_run="codemode:world")
-        assert refused.to_dict()["error"] == "the agent_run codemode:world is the engine's own."
+        assert refused.to_dict()["error"] == "an agent_run that begins with codemode: is the engine's own."
         assert await value(engine, "return x") == 1
 
 

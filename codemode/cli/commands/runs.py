@@ -1,4 +1,4 @@
-"""`codemode runs`: lists the runs that wait in a store, shows, aborts and decides them."""
+"""`codemode runs`: lists the runs that wait in a store, shows, aborts, decides and forks them."""
 
 from __future__ import annotations
 
@@ -21,15 +21,19 @@ DESCRIPTION = """\
 Lists the runs that wait in a store; shows one as it is now, without waiting for it: its
 state, its trajectory and what it asks for; aborts one. `approve` and `deny` answer what a
 run asks for and then go on with it, as `codemode wait` does: the call is made by this
-command, so it needs the run's tools. Without an id they answer the only question there is."""
+command, so it needs the run's tools. Without an id they answer the only question there is.
+`history` lists the moments of a run that are kept. `fork` copies a run, as it is or as it was
+(--at), and goes on with the copy; --settle and --fail answer calls that are in flight."""
 EXAMPLES = """\
   codemode runs --store runs.sqlite
   codemode runs show RUN --store runs.sqlite
   codemode runs approve RUN --store runs.sqlite --tools shop.py:tools
   codemode runs deny RUN apr_1234 --reason 'too expensive' --store runs.sqlite --tools shop.py:tools
   codemode runs abort RUN --store runs.sqlite
+  codemode runs history RUN --store runs.sqlite
+  codemode runs fork RUN --at 2 --settle '3={"price": 5}' --store runs.sqlite --tools shop.py:tools
 """
-_ACTIONS = ("list", "show", "abort", "approve", "deny")
+_ACTIONS = ("list", "show", "abort", "approve", "deny", "history", "fork")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,6 +41,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", nargs="?", metavar="RUN", help="the run's id; for all but list")
     parser.add_argument("approval", nargs="?", metavar="APPROVAL", help="for approve and deny")
     parser.add_argument("--reason", default="", metavar="TEXT", help="for deny: what the program is told")
+    parser.add_argument("--at", type=int, metavar="N", help="for fork: a moment that `history` lists")
+    parser.add_argument(
+        "--settle", action="append", default=[], metavar="CALL=JSON", help="for fork: what a call returns"
+    )
+    parser.add_argument(
+        "--fail", action="append", default=[], metavar="CALL=TEXT", help="for fork: why a call fails"
+    )
     add_result_arguments(parser)
     add_engine_arguments(parser)
     add_scope_arguments(parser, None)
@@ -55,6 +66,10 @@ def run(options: argparse.Namespace) -> int:
             return _look(options, _show)
         case "abort":
             return _look(options, _abort)
+        case "history":
+            return _look(options, _history)
+        case "fork":
+            return _fork(options)
         case _:
             return _decide(options)
 
@@ -155,6 +170,62 @@ async def _abort(engine: Engine, screen: Any, options: argparse.Namespace) -> in
         raise _unknown(options)
     screen.note(f"{options.run} is aborted")
     return ExitCode.DONE
+
+
+async def _history(engine: Engine, screen: Any, options: argparse.Namespace) -> int:
+    from codemode.cli.program_run import find_scope
+    from codemode.cli.terminal.reporting import print_json
+    from codemode.trajectory.escape import plain
+
+    found = await engine.history(options.run, scope=await find_scope(engine, options, options.run))
+    if options.json:
+        print_json(_json([one.to_dict() for one in found]), screen)
+        return ExitCode.DONE
+    if not found:
+        screen.note("nothing is kept of this run's past: it has not gone on yet, or is another session's")
+    for one in found:
+        answered = ", ".join(f"{call} {plain(name)}" for call, name in one.answered.items()) or "nothing"
+        pending = ", ".join(f"{call} {plain(name)}" for call, name in one.pending.items())
+        waits = f"; waits for {pending}" if pending else ""
+        ago = _span(clock.wall_ms() - one.kept_at_ms)
+        screen.print(f"{one.at:4}  {ago:>9} ago  {one.bytes:8} bytes  answered: {answered}{waits}")
+    return ExitCode.DONE
+
+
+def _fork(options: argparse.Namespace) -> int:
+    from codemode.cli.program_run import run_program
+    from codemode.cli.terminal.screen import Screen
+    from codemode.runs.forks import ForkError
+    from codemode.tools import ToolError
+
+    settle: dict[str | int, Any] = {call: _value(given) for call, given in _pairs("--settle", options.settle)}
+    settle |= {call: ToolError(text) for call, text in _pairs("--fail", options.fail)}
+
+    async def work(driver: Driver) -> CodeModeResult:
+        try:
+            fork = await driver.engine.fork(options.run, at=options.at, settle=settle, scope=driver.scope)
+        except ForkError as error:
+            raise CommandError(f"{options.run}: {error}", ExitCode.FAILED) from None
+        Screen(quiet=options.quiet).note(f"forked as {fork}")
+        return await driver.wait(fork, once=options.no_wait)
+
+    return run_program(options, work, run_id=options.run)
+
+
+def _pairs(option: str, given: list[str]) -> list[tuple[str, str]]:
+    pairs = [one.partition("=") for one in given]
+    if wrong := [call for call, equals, _ in pairs if not equals]:
+        raise CommandError(f"{option} {wrong[0]}: write it as CALL=VALUE, with the id of a call in flight")
+    return [(call.strip(), value) for call, _, value in pairs]
+
+
+def _value(given: str) -> Any:
+    import msgspec
+
+    try:
+        return msgspec.json.decode(given)
+    except msgspec.DecodeError:
+        raise CommandError(f"--settle: {given[:60]!r} is not JSON; quote a text as '\"text\"'") from None
 
 
 def _decide(options: argparse.Namespace) -> int:
