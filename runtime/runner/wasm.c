@@ -30,8 +30,8 @@ static wasmtime_func_t exports[CR_EXPORTS];
 static char *base;
 static uint64_t known_size; /* memory only grows */
 
-static const char *const export_names[CR_EXPORTS] = {"cm_start", "cm_deliver", "cm_capture", "cm_restore", "cm_inbox",
-                                                      "cm_rest"};
+static const char *const export_names[CR_EXPORTS] = {"cm_start",   "cm_deliver", "cm_capture",
+                                                     "cm_restore", "cm_inbox",   "cm_rest"};
 
 /* in guest.c: what the guest's questions are answered from */
 extern cr_offer cr_offered;

@@ -183,8 +183,7 @@ static void start(leg_order order, cr_span world)
     cr_watchdog_enter();
     cr_outcome outcome = cr_guest_start(order.program);
     cr_watchdog_leave();
-    expects_soon =
-        cr_report(&outcome, &(cr_spent){prepared - began, restored - prepared, cr_now_us() - restored});
+    expects_soon = cr_report(&outcome, &(cr_spent){prepared - began, restored - prepared, cr_now_us() - restored});
 }
 
 /* What came late may be computed with for a while, so that a small computation is no timeout. */

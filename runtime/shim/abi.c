@@ -80,6 +80,7 @@ CM_EXPORT(cm_seal) void cm_seal(void)
     JS_FreeValue(cm_ctx, internal);
     internal = JS_UNDEFINED;
     cm_engine_forget(cm_ctx);
+    cm_engine_save_promises(cm_ctx);
     cm_engine_hide_source(cm_ctx);
     cm_engine_make_immortal(rt);
     cm_engine_scrub(rt);

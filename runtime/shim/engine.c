@@ -17,6 +17,7 @@
 #include "quickjs.c"
 #undef iterator_next
 
+#include "engine/promises.c"
 #include "engine/world.c"
 #include "engine/compile.c"
 #include "engine/memory.c"

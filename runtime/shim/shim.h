@@ -136,6 +136,7 @@ JSRuntime *cm_engine_runtime(void); /* owned */
 /* `keeps`: what the program declares at its top level is the world's, and defined when this returns */
 JSValue cm_engine_compile(JSContext *ctx, const char *text, size_t len, const char *filename, bool keeps);
 /* between two programs of a world: leave what is declared, and before the next one put the API before it */
+void cm_engine_save_promises(JSContext *ctx);
 void cm_engine_rest(JSContext *ctx);
 void cm_engine_wake(JSContext *ctx);
 void cm_engine_put_global(JSContext *ctx, JSAtom name, JSValue v);
@@ -259,7 +260,7 @@ JSValue cm_bridge_yield(JSContext *ctx, JSValueConst reason);
 JSValue cm_bridge_timer(JSContext *ctx, JSValueConst callback, double ms, int argc, JSValueConst *argv);
 void cm_bridge_clear_timer(JSContext *ctx, uint32_t id);
 int cm_bridge_settle(JSContext *ctx, uint32_t id, enum cm_settle how, const char *json, size_t len);
-void cm_bridge_close(void); /* no call may be made any more */
+void cm_bridge_close(void);            /* no call may be made any more */
 void cm_bridge_reopen(JSContext *ctx); /* forgets all work: another program begins to count at 1 */
 /* returns an owned value from the run descriptor, JS_UNDEFINED where there is none */
 JSValue cm_bridge_lookup(JSContext *ctx, enum cm_lookup kind, const char *key, size_t len);

@@ -95,3 +95,27 @@ def test_lines_from_a_pipe_are_programs_too(tmp_path: Path) -> None:
     assert "invalid_input: SyntaxError" in done.err
     assert done.code == 0
     assert list(tmp_path.iterdir()) == []  # no history of what nobody typed
+
+
+@pytest.mark.usefixtures("leaves_nothing")
+def test_variables_stay_and_can_be_undone_copied_saved_and_forgotten(tmp_path: Path) -> None:
+    saved = tmp_path / "programs.js"
+    lines = [
+        "const a = 20; let b = 1", "a + b", "function twice(n) {", "return n * 2", "}", "b = 5", "nope()",
+        "twice(a + b)", ".back", ".back", "twice(a + b)", ".fork other", "b = 100; const c = 1", "a + b",
+        ".vars", ".back", ".back", ".back", "typeof c + b", f".save {saved}", ".reset", "typeof a", ".back",
+        ".back", "a", "exit", "'not reached'",
+    ]  # fmt: skip
+    store = tmp_path / "runs.sqlite"
+    done = as_process(
+        "repl", "--store", store, stdin="\n".join(lines), XDG_STATE_HOME=str(tmp_path / "state")
+    )
+    assert done.out.splitlines() == ["21", "5", "50", "42", "120", '"undefined1"', '"undefined"', "20"]
+    told = [line for line in done.err.splitlines() if line.startswith(("undone", "in ", "forgotten", "b: "))]
+    assert told == [
+        "undone: twice(a + b)", "undone: b = 5", "in other; .back leaves it", "b: number",
+        "undone: a + b", "undone: b = 100; const c = 1", "undone: .fork", "forgotten", "undone: typeof a",
+        "undone: .reset",
+    ]  # fmt: skip
+    assert saved.read_text().splitlines()[:2] == ["const a = 20; let b = 1", "a + b"]
+    assert done.code == 0

@@ -246,6 +246,31 @@ def test_no_leftover_forges_a_call_or_its_result(session: Session) -> None:
 
 
 @pytest.mark.guarantee("worlds-have-their-own-api")
+@pytest.mark.parametrize(
+    "left",
+    [
+        "Object.prototype.then = function (done) { done('forged') }",
+        "Array.prototype.then = function (done) { done('forged') }",
+        "Object.defineProperty(Object.prototype, 'then', { get: () => (done) => done('forged') })",
+        "Promise.prototype.then = (done) => done('forged'); Promise.prototype.constructor = Object",
+        "Object.defineProperty(Promise.prototype, 'constructor', { get: () => Object }); Object.freeze(Promise.prototype)",
+        "class Mine extends Promise {} Object.defineProperty(Promise, Symbol.species, { get: () => Mine }); Mine.prototype.then = (done) => done('forged')",
+        "Promise.all = Promise.resolve = Promise.race = () => ({ then: (done) => done('forged') }); Object.freeze(Promise)",
+        "Object.setPrototypeOf(Array.prototype, { then: (done) => done('forged') })",
+        "delete Promise.prototype.then; delete Promise.prototype.constructor; delete Promise.prototype.catch",
+    ],
+)
+def test_nothing_left_behind_stands_between_a_call_and_its_result(session: Session, left: str) -> None:
+    session.run(left)
+    program = (
+        "const a = await tools.echo(1); const b = await tools.echo(2).then((x) => x).catch(() => 0).finally(() => {});"
+        " const [c] = await Promise.all([tools.echo(3)]); return [a, b, c]"
+    )
+    for answer in ({"real": [1]}, [{"real": 1}]):
+        assert session.run(program, answer=answer) == [answer, answer, answer]
+
+
+@pytest.mark.guarantee("worlds-have-their-own-api")
 def test_tools_are_those_of_the_new_run(session: Session) -> None:
     session.run("const kept = tools.echo; const all = Object.keys(tools)")
     other = Offer(

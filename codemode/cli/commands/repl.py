@@ -10,8 +10,8 @@ from codemode.cli.engine_options import add_engine_arguments, add_scope_argument
 DESCRIPTION = """\
 Reads programs and runs each of them. What is typed is tried as an expression first, and its
 value is shown; what is none is run as it is, and shows what it returns. A line with an open
-bracket, template or comment goes on in the next one. Every program starts afresh: nothing
-is kept from one to the next. Tab completes, .help tells more."""
+bracket, template or comment goes on in the next one. What a program declares is there in the
+next one; .back undoes the last, .fork goes on in a copy. Tab completes, .help tells more."""
 EXAMPLES = """\
   codemode repl --tools shop.py:tools
   codemode repl --ts --mcp servers.json

@@ -14,6 +14,7 @@ from codemode.cli.engine_options import engine_arguments
 from codemode.cli.engine_session import explained, on_stderr
 from codemode.cli.engine_thread import EngineThread
 from codemode.cli.errors import CommandError, ExitCode
+from codemode.cli.repl.branches import Branches
 from codemode.cli.repl.completion import PromptReader
 from codemode.cli.repl.text import as_expression, is_incomplete
 from codemode.cli.run_driver import Driver
@@ -24,13 +25,20 @@ from codemode.cli.terminal.screen import Screen, escaped
 from codemode.contract.results import CodeModeResult, Completed, Failed, Waiting
 from codemode.contract.scope import Scope
 from codemode.engine import Engine
+from codemode.runs.forks import ForkError
 
 _HELP = """\
-A program per line; an expression shows its value. Nothing is kept from one program to the next.
+A program per line; an expression shows its value. What a program declares is there in the next one; a
+program that fails changes nothing.
   .tools [WORDS]  the tools, or those that match
   .types [NAME]   their TypeScript declarations
   .trace          the calls of the last program, with times
-  .exit           or Ctrl-D
+  .vars           what is declared, with types
+  .back           undoes the last program, or .fork
+  .fork [NAME]    goes on in a copy of the variables; .back leaves it
+  .reset          forgets the variables
+  .save FILE      writes the programs so far into a file
+  .exit           or exit, or Ctrl-D
 Tab completes tools, servers, namespaces and globals. An empty line ends a program that is not closed.
 Ctrl-C aborts."""
 _MAX_TOOLS = 50
@@ -44,6 +52,7 @@ def run_repl(options: argparse.Namespace) -> int:
     with on_stderr(screen):
         with explained():
             arguments = engine_arguments(options)
+            arguments["agent_config"] = {"sessionState": "keep", **arguments["agent_config"]}
         with EngineThread(arguments, screen) as thread:
             surface = thread.call(read_surface)
             Repl(thread, screen, questions, surface, options).loop()
@@ -64,9 +73,9 @@ class Repl:
         self._questions = questions
         self._surface = surface
         self._language: str = options.language or "javascript"
-        self._scope = Scope(options.agent, options.session, options.agent_run)
+        self._branches = Branches(Scope(options.agent, options.session, options.agent_run))
         self._stop: Interrupt | None = None
-        self._last_run = ""
+        self._last_run, self._last_scope = "", self._branches.scope
         self._is_typed = sys.stdin.isatty()
 
     def loop(self) -> None:
@@ -80,6 +89,7 @@ class Repl:
                 if text.strip() and not self._do(text):
                     return
         finally:
+            self._thread.call(self._branches.close)
             if self._is_typed:
                 reader.close()
 
@@ -112,6 +122,8 @@ class Repl:
     def _do(self, text: str) -> bool:
         """Runs a program or a dot command. Returns False to leave the REPL."""
         command = _DOT_COMMAND.fullmatch(text.strip())
+        if text.strip().rstrip(";") in ("exit", "quit", "exit()", "quit()"):
+            return False
         if command is None:
             self._evaluate(text)
             return True
@@ -127,6 +139,10 @@ class Repl:
                 self._show_types(given)
             case "trace":
                 self._show_trace()
+            case "vars" | "back" | "fork" | "reset":
+                self._screen.note(self._thread.call(lambda engine: self._branch(engine, name, given)))
+            case "save":
+                self._save(given)
             case _:
                 self._screen.note(f"there is no .{name}; .help lists what there is")
         return True
@@ -150,13 +166,52 @@ class Repl:
         task = asyncio.current_task()
         assert task is not None
         self._stop = Interrupt(self._screen, task)
-        driver = Driver(engine, self._screen, self._stop, self._questions, self._scope)
+        branches = self._branches
+        await branches.note(engine, text)
+        driver = Driver(engine, self._screen, self._stop, self._questions, branches.scope)
         wrapped = as_expression(text)
         result = None if wrapped is None else await driver.exec(wrapped, self._language)
         if result is None or (isinstance(result, Failed) and result.code in _NO_PROGRAM):
             result = await driver.exec(text, self._language)
-        self._last_run = driver.run_id or self._last_run
+        self._last_run, self._last_scope = driver.run_id or self._last_run, branches.scope
+        if isinstance(result, Completed):
+            branches.programs.append(text)
+        elif isinstance(result, Failed):
+            await branches.forget_step(engine)
         return result
+
+    async def _branch(self, engine: Engine, name: str, given: str) -> str:
+        """Carries out a command about the variables; says what it did."""
+        branches = self._branches
+        try:
+            match name:
+                case "vars":
+                    found = await engine.world(scope=branches.scope)
+                    names = {} if found is None else found.names
+                    listed = "\n".join(f"{one}: {type_}" for one, type_ in names.items())
+                    return escaped(listed) or "nothing is declared"
+                case "back":
+                    undone = branches.back()
+                    return "there is nothing to undo" if undone is None else escaped(f"undone: {undone}")
+                case "fork":
+                    return f"in {await branches.fork(engine, given)}; .back leaves it"
+                case _:
+                    await branches.note(engine, ".reset")
+                    return "forgotten" if await engine.reset(scope=branches.scope) else "nothing is declared"
+        except ForkError as error:
+            return str(error)
+
+    def _save(self, path: str) -> None:
+        if not path:
+            self._screen.note("give a file: .save programs.js")
+            return
+        try:
+            with open(path, "x", encoding="utf-8") as file:
+                file.write("\n".join(self._branches.programs) + "\n")
+        except OSError as error:
+            self._screen.note(f"{path}: cannot be written: {error.strerror}")
+            return
+        self._screen.note(f"{len(self._branches.programs)} programs in {path}")
 
     def _interrupt(self) -> None:
         if self._stop is not None:
@@ -188,7 +243,7 @@ class Repl:
             self._screen.note("no program has run yet")
             return
         run_id = self._last_run
-        found = self._thread.call(lambda engine: engine.trajectory(run_id, scope=self._scope))
+        found = self._thread.call(lambda engine: engine.trajectory(run_id, scope=self._last_scope))
         self._screen.print(
             f"{run_id} is not known any more" if found is None else found.tree(self._screen.width)
         )

@@ -219,6 +219,7 @@ void cm_engine_wake(JSContext *ctx)
     JSPropertyEnum *names;
     uint32_t count;
     JSObject *world = JS_VALUE_GET_OBJ(ctx->global_var_obj);
+    put_promises_back(ctx);
     if (JS_GetOwnPropertyNamesInternal(ctx, &names, &count, world, JS_GPN_STRING_MASK))
         cm_stop(CM_STOP_ABORT);
     for (uint32_t i = 0; i < count; i++)
