@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from time import time_ns
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ UNKNOWN = "unknown"  # a name that no tool has is text of the program
 _MAX_CONTENT = 16 << 10
 _MAX_DESCRIPTION = 1_000
 Attributes = dict[str, str | bool | int | float]
+# A tool that runs in a thread may ask for its span while the loop opens it.
+OPENING = threading.RLock()
 
 
 class LegSpan:
@@ -57,7 +60,8 @@ class CallSpan(Span):
     @property
     def real(self) -> Span:
         if self._real is None:
-            self._real = self._make(self)
+            with OPENING:
+                self._real = self._real or self._make(self)
         return self._real
 
     def open(self) -> None:

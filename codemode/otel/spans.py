@@ -26,6 +26,7 @@ from codemode.contract.results import CodeModeResult, Failed, Waiting
 from codemode.otel import names
 from codemode.otel.late_spans import (
     LOOKUPS,
+    OPENING,
     UNKNOWN,
     Attributes,
     CallSpan,
@@ -123,8 +124,12 @@ class Spans:
             self._later(partial(self._cut_short, run, leg, code, time_ns()))
 
     def _opened(self, run: Run, leg: LegSpan) -> Span:
-        if leg.span is not None:
-            return leg.span
+        if leg.span is None:
+            with OPENING:
+                leg.span = leg.span or self._open_leg(run, leg)
+        return leg.span
+
+    def _open_leg(self, run: Run, leg: LegSpan) -> Span:
         story, parent, links = run.story, leg.caller, list[Link]()
         if leg.kind == "wait" and story is not None:
             links = [link_to(story.exec, story.state, "exec")]
@@ -133,7 +138,7 @@ class Spans:
             if not trace.get_current_span(parent).get_span_context().is_valid:
                 parent = within(story.exec, story.state, parent)
         name, about = f"{names.EXECUTE_TOOL} {leg.kind}", about_leg(run, leg, content=self._content)
-        span = leg.span = self._start(name, parent, about, links, leg.began_ns)
+        span = self._start(name, parent, about, links, leg.began_ns)
         named, state = named_by(span.get_span_context())
         if story is None:
             run.tell_story(Story(named, state, named))

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from opentelemetry import trace
+from opentelemetry import baggage, trace
+from opentelemetry.context import attach, detach
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.trace import SpanKind, StatusCode
 
@@ -88,6 +89,26 @@ async def test_the_callers_span_is_the_parent_of_an_exec() -> None:
         with tracer.start_as_current_span("agent") as agent:
             await made.exec("return 1")
     assert parent_of(watch.one("execute_tool exec")) == agent.get_span_context().span_id
+
+
+async def test_spans_of_tools_are_below_their_call_also_from_a_thread_and_baggage_is_the_callers() -> None:
+    watch = Watch()
+    tracer = watch.tracers.get_tracer("tool")
+
+    @tool
+    def look_up(number: int) -> str:
+        """Runs in a thread."""
+        with tracer.start_as_current_span("query"):
+            return str(baggage.get_baggage("user"))
+
+    async with engine((look_up,), otel=watch.settings()) as made:
+        token = attach(baggage.set_baggage("user", "anna"))
+        program = "return Promise.all([1, 2, 3, 4].map((number) => tools.look_up({ number })))"
+        assert value_of(await made.exec(program)) == ["anna"] * 4
+        detach(token)
+    calls, inner = watch.named("execute_tool look_up"), watch.named("query")
+    assert sorted(map(span_id, calls)) == sorted(parent_of(one) or 0 for one in inner)
+    assert {parent_of(call) for call in calls} == {span_id(watch.one("execute_tool exec"))}
 
 
 async def test_a_wait_on_another_node_is_in_the_same_trace_and_linked_to_what_was_before(
