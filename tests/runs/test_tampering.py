@@ -150,7 +150,7 @@ async def test_snapshots_changed_in_memory_cannot_be_restored(monkeypatch: pytes
             changed = replace(changed, delta=LIES)
         save(store, changed, calls, node, claim=claim)
 
-    async with engine(desk.tools, store_key=KEY) as made:
+    async with engine(desk.tools, {"checkpoints": "none"}, store_key=KEY) as made:
         monkeypatch.setattr(MemoryStore, "save", save_changed)
         ids = {how: waiting(await made.exec(PROGRAM)).run_id for how in TAMPERINGS}
         await refused(made, ids)
