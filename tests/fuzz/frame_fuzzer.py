@@ -27,6 +27,7 @@ from tests.fuzz.mutation import change_bytes, change_json, encode_json, rubbish
 from tests.fuzz.program_fuzzer import CONFIG, check_shape
 from tests.fuzz.runner import Subject
 from tests.harness.engine import echo
+from tests.harness.loops import other_tasks
 from tests.harness.patience import PATIENCE_SECONDS
 
 ROGUE = "tests.fuzz.rogue_zygote"
@@ -208,9 +209,7 @@ class RogueWorkers:
             after = await engine.exec(base64.b64encode(encode_frame(messages()[2])).decode())
         assert isinstance(after, Completed), after
         assert engine.stats()["runs"] == {}
-        names = [task.get_name() for task in asyncio.all_tasks()]
-        tasks = [name for name in names if not name.startswith("codemode ")]  # those of the engine itself
-        assert len(tasks) == 1, names
+        assert (tasks := other_tasks()) == [], tasks
 
 
 @contextmanager

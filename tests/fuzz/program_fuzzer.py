@@ -19,6 +19,7 @@ from tests.fuzz.programs import make_program
 from tests.fuzz.runner import Subject
 from tests.harness.engine import echo, fail
 from tests.harness.leftovers import descendants
+from tests.harness.loops import other_tasks
 from tests.harness.patience import PATIENCE_SECONDS
 from tests.hostile.arena import nasty
 
@@ -93,8 +94,7 @@ class Programs:
         assert stats["workers"]["crashed"] == 0, stats["workers"]
         assert stats["runs"] == {}, stats["runs"]
         assert len(descendants(os.getpid())) <= self._others + _MAX_PROCESSES
-        tasks = [task.get_name() for task in asyncio.all_tasks()]
-        assert len(tasks) <= 2, tasks  # this one and the engine's expiry
+        assert (tasks := other_tasks()) == [], tasks
 
     async def _bounded(self, work: Any) -> Any:
         async with asyncio.timeout(PATIENCE_SECONDS):

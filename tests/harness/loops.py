@@ -14,6 +14,7 @@ from tests.harness.patience import PATIENCE_SECONDS
 
 T = TypeVar("T")
 DEFAULT_SECONDS = 60.0
+_ENGINES_OWN = ("codemode expiry", "codemode history")
 
 
 def run(scenario: Callable[[], Coroutine[Any, Any, T]], seconds: float = DEFAULT_SECONDS) -> T:
@@ -31,3 +32,9 @@ async def until(condition: Callable[[], object]) -> None:
     async with asyncio.timeout(PATIENCE_SECONDS):
         while not condition():  # noqa: ASYNC110 - what is waited for are processes and plain data
             await asyncio.sleep(0.001)
+
+
+def other_tasks() -> list[str]:
+    """Tasks beside the one that asks and those that an engine has as long as it is open."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    return [name for task in tasks if (name := task.get_name()) not in _ENGINES_OWN]
