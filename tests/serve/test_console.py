@@ -124,6 +124,18 @@ def test_go_on_and_abort_are_buttons_of_a_run(chrome: Browser, shop: Site) -> No
         expect(page.locator(".run-title .status")).to_have_text("aborted")
 
 
+def test_the_past_of_a_run_can_be_gone_on_from_with_other_answers(chrome: Browser, shop: Site) -> None:
+    ran = shop.exec("const a = await tools.pay({ to: 'x', cents: 1 }); return a + '!'", session="past")
+    with page_at(chrome, shop, f"#/runs/{ran['runId']}") as page:
+        page.get_by_role("button", name="Fork").click()
+        page.get_by_label("Other answers").fill('{ "1": "not paid" }')
+        page.get_by_role("dialog").get_by_role("button", name="Fork").click()
+        page.wait_for_url(lambda url: ran["runId"] not in url)
+        page.get_by_role("button", name="Go on").click()
+        expect(page.get_by_role("region", name="Value")).to_contain_text("not paid!")
+        expect(page.get_by_role("region", name="History")).to_contain_text("answered: 1 pay")
+
+
 def test_hostile_names_outputs_arguments_and_errors_stay_text(chrome: Browser, shop: Site) -> None:
     wrote, asked, failed = (f"<b onclick=1>{number}</b>" for number in range(3))
     shop.exec(f"const s = {HOSTILE!r}; text(s); json({{ [s]: s }})", session=wrote)

@@ -106,9 +106,23 @@ RUN = _object(
         "approvals": _list(_APPROVAL),
         "settled": _COUNT,
         "redaction": {"enum": ["shape", "custom", "none"]},
-        "history": {},
+        "history": {"type": ["object", "null"]},
     }
 )
+HISTORY = _object(
+    {
+        "checkpoints": _list(
+            _object(
+                {
+                    "at": _COUNT, "keptAtMs": _COUNT, "bytes": _COUNT, "calls": _COUNT,
+                    "answered": {"type": "object", "additionalProperties": _TEXT},
+                    "pending": {"type": "object", "additionalProperties": _TEXT},
+                }
+            )
+        )
+    }
+)  # fmt: skip
+FORKED = _object({"runId": _TEXT})
 TRAJECTORY = _object({"format": _TEXT, "version": _COUNT, "runId": _TEXT, "status": _STATUS})
 APPROVALS = _object({"approvals": _list(_APPROVAL), "more": _COUNT})
 TOOLS = _object(

@@ -29,6 +29,14 @@ class ScopeBody(_JsonBody, frozen=True, kw_only=True):
     agent_run: Name | None = None
 
 
+class ForkBody(ScopeBody, frozen=True, kw_only=True):
+    """From where a fork goes on, and what calls in flight are answered with there, by their ids."""
+
+    at: Annotated[int, Meta(ge=0, le=2**31)] | None = None
+    settle: dict[str, Any] = {}
+    fail: dict[str, str] = {}
+
+
 class ContextBody(_JsonBody, frozen=True, kw_only=True):
     """What tools, hooks and the policy learn about the caller."""
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from codemode.serve.http import answers, approvals_api, engine_api, runs_api
+from codemode.serve.http import answers, approvals_api, engine_api, forks_api, runs_api
 from codemode.serve.http import inputs as given
 from codemode.serve.http.asked import HttpAsked
 from codemode.serve.tokens import Right
@@ -57,6 +57,10 @@ ENDPOINTS: tuple[Endpoint, ...] = (
              query=given.ScopeQuery, refusals=(404,)),
     Endpoint("GET", _RUN + "/trajectory", runs_api.show_trajectory, "read", "Its exported trajectory",
              answers.TRAJECTORY, query=given.ScopeQuery, refusals=(404,)),
+    Endpoint("GET", _RUN + "/history", forks_api.show_history, "read", "Its moments that are kept",
+             answers.HISTORY, query=given.ScopeQuery, refusals=(404,)),
+    Endpoint("POST", _RUN + "/fork", forks_api.fork_run, "run", "A copy of it, which waits",
+             answers.FORKED, body=given.ForkBody, refusals=(404, 409, 503)),
     Endpoint("GET", "/v1/approvals", approvals_api.list_approvals, "read",
              "What waits for a decision, the oldest first", answers.APPROVALS, query=given.ApprovalsQuery),
     Endpoint("POST", _APPROVAL + "/approve", approvals_api.approve, "approve", "Let the call go on",

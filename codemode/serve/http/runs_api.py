@@ -16,6 +16,7 @@ from codemode.runs.run_lists import RunQuery, RunSummary
 from codemode.runs.run_report import RunReport
 from codemode.serve.http.asked import HttpAsked
 from codemode.serve.http.errors import HttpRefused, no_such_run
+from codemode.serve.http.forks_api import checkpoints_of
 from codemode.serve.http.inputs import ExecBody, RunsQuery, ScopeBody, ScopeQuery, SessionBody, WaitBody
 
 _REFUSED = "invalid_input"  # also for a run that there is not
@@ -94,13 +95,16 @@ async def list_runs(asked: HttpAsked[RunsQuery, Any]) -> Any:
 
 async def show_run(asked: HttpAsked[ScopeQuery, Any]) -> Any:
     report = await _report(asked)
+    owner = _summary(report)
+    scope = Scope(owner.agent, owner.session, owner.agent_run or NO_VALUE)
+    past = await checkpoints_of(asked.engine, owner.run_id, scope)
     details, trajectory = report.details, report.trajectory
     program = report.program
     first = trajectory.calls[0] if trajectory.calls else None
     size = 0 if first is None else (first.input or {}).get("bytes", 0)
     language = "" if first is None else first.tool_input_kind
     return {
-        "run": _row(_summary(report)),
+        "run": _row(owner),
         "program": {"language": language, "bytes": size} | ({} if program is None else {"text": program}),
         "positions": {} if program is None else call_sites(program, report.ledger),
         "error": report.error,
@@ -113,7 +117,7 @@ async def show_run(asked: HttpAsked[ScopeQuery, Any]) -> Any:
         "approvals": [] if details is None else approvals_of(details),
         "settled": 0 if details is None else details.settled,
         "redaction": trajectory.redaction,
-        "history": None,
+        "history": {"checkpoints": past} if past else None,
     }
 
 

@@ -6,6 +6,7 @@ import { program } from "./code.js";
 import { button, fill, h, icon, tell, visible } from "./dom.js";
 import { listen } from "./events.js";
 import { bytes, duration, number, plural, shortId } from "./format.js";
+import { askFork, history } from "./fork.js";
 import { confirmThat } from "./help.js";
 import { copyButton, empty, facts, failure, json, outputItem, panel, status, time } from "./parts.js";
 import { outputOf } from "./outputs.js";
@@ -115,6 +116,7 @@ export function runView(place, runId) {
     if (!LIVE.has(run.status) || !may("run")) return null;
     return h("div", { class: "buttons" },
       run.status === "waiting" && button([icon("play"), "Go on"], () => send("wait", "It went on"), { dataset: { focus: "wait" }, title: "wait: goes on with what has settled" }),
+      run.status === "waiting" && button("Fork", () => askFork(run, undefined, Object.fromEntries((found.pending ?? []).map((one) => [one.id, one.tool ?? one.method]))), { dataset: { focus: "fork" }, title: "A copy, maybe with other answers" }),
       button([icon("cross"), "Abort"], () => confirmThat("Abort this run? It cannot go on afterwards.", "Abort it", () => send("abort", "Aborted")), { class: "danger", dataset: { focus: "abort" } }));
   }
 
@@ -191,9 +193,9 @@ export function runView(place, runId) {
   }
 
   function historyPanel() {
-    const points = found.history?.points ?? found.history?.snapshots;
-    if (!Array.isArray(points) || points.length === 0) return null;
-    return panel("History", h("ol", { class: "history" }, points.map((point) => h("li", {}, json(point, 1)))));
+    const checkpoints = found.history?.checkpoints ?? [];
+    if (checkpoints.length === 0) return null;
+    return panel("History", history(found.run, checkpoints), h("span", { class: "muted small" }, plural(checkpoints.length, "moment")));
   }
 
   const keys = (event) => {
