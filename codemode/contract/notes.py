@@ -12,11 +12,15 @@ from msgspec.structs import replace
 
 from codemode.contract.clipping import clip_end, listed
 from codemode.contract.for_model import MAX_NOTE_BYTES, bounded_notes
-from codemode.contract.results import CodeModeResult, Failed, TextOutput
+from codemode.contract.results import CodeModeResult, Completed, Failed, TextOutput
 from codemode.contract.telemetry import CALL_METHODS, CallRecord, LossyValue, Telemetry
 
 PROMISE_NOTE = "The value has a promise"  # the hint that says so begins with it
 _IGNORED = "Ignored, as there is no Intl (texts are en-US, in UTC): "
+_OBJECT = "[object Object]"
+_AN_OBJECT = (
+    f'"{_OBJECT}" is an object in a text: write `JSON.stringify(value)`, or return the object itself.'
+)
 _MAX_NAME = 60  # bytes of a tool's name or of a path
 
 
@@ -37,6 +41,10 @@ def _notes(result: CodeModeResult) -> list[str]:
     found = list(telemetry.hints)
     if clipped := [item.clipped for item in result.output if isinstance(item, TextOutput) and item.clipped]:
         found.append(_clipped(clipped))
+    if _shows_an_object(result):
+        found.append(_AN_OBJECT)
+    if telemetry.clamped:
+        found.append(listed("Clamped: ", telemetry.clamped, MAX_NOTE_BYTES))
     if telemetry.ignored:
         found.append(listed(_IGNORED, telemetry.ignored, MAX_NOTE_BYTES))
     if lossy := _not_said(telemetry):
@@ -46,6 +54,12 @@ def _notes(result: CodeModeResult) -> list[str]:
     if isinstance(result, Failed):
         found += [note for note in (_already_done(telemetry), _unfinished(telemetry)) if note]
     return found
+
+
+def _shows_an_object(result: CodeModeResult) -> bool:
+    texts = (item.text for item in result.output if isinstance(item, TextOutput))
+    is_value = isinstance(result, Completed) and _OBJECT.encode() in bytes(result.raw_value)
+    return is_value or any(_OBJECT in text for text in texts)
 
 
 def _clipped(sizes: Sequence[int]) -> str:

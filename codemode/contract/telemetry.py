@@ -105,6 +105,7 @@ class Telemetry(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults
     duration_ms: float = 0
     failed_call: str | None = None
     unawaited: tuple[str, ...] = ()  # ids of calls that were under way when the program returned
+    clamped: tuple[str, ...] = ()  # limits that the program asked for and did not get
     ignored: tuple[str, ...] = ()  # locales, time zones and options that do not exist here
     lossy: tuple[LossyValue, ...] = ()
     hints: tuple[str, ...] = ()

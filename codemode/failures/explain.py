@@ -199,6 +199,8 @@ def _hint(failure: wire.Failure, at: Position | None, program: Program, availabl
             return hints.hint_for_parse(message, program.text, offset)
         case "TypeError" if message.startswith("tools.search needs"):
             return hints.hint_for_query(available)
+        case "TypeError" if message.startswith(("tools.call needs", "tools.describe needs")):
+            return hints.hint_for_target(message, program.text, offset, available)
         case "TypeError" if message.startswith(hints.NOT_A_FUNCTION):
             return hints.hint_for_call(message, program.text, offset, error.stack or "", available)
         case "TypeError":

@@ -24,6 +24,8 @@ from codemode.nearest import nearest
 _OF_UNDEFINED = re.compile(r"cannot read property '([^']{1,120})' of (?:undefined|null)(: )?")
 NOT_A_FUNCTION = "not a function"
 _UNTOLD = re.compile(rf"{NOT_A_FUNCTION}(: it is .*)?", re.DOTALL)  # it is not said what was called
+_NAMED = re.compile(r"""[{,]\s*["']?(?:name|tool|id|tool_name)["']?\s*:\s*["'`]([\w$-]{1,120})["'`]""")
+_FINDERS = ("find", "findLast", "at", "get", "pop", "shift", "match")
 _QUOTED = re.compile(r"""["'`]([^"'`\n]{1,200})["'`]""")
 # The topmost frame is a function of the language, which called what the program gave it.
 _NATIVE = re.compile(r"\s*at ([\w$]{1,60}) \(native\)")
@@ -83,6 +85,8 @@ def hint_for_property(message: str, program: str, offset: int | None, available:
             return "`this` is undefined at the top of a program."
         case (name, _, *_) if found and not found[2] and holds_promise(program, name):
             return _await_it(name)
+        case (*_, method) if found and not found[2] and method in _FINDERS:
+            return f"`{method}(…)` found nothing: look before you read from it, or write `?.`."
         case _:
             return hint_for_field_of_promise(program)
 
@@ -133,6 +137,16 @@ def _meant_of_server(server: str, name: str, available: Available) -> str | None
         return of_server[name]
     near = nearest(name, {words.rpartition(".")[2]: words for words in of_server.values()}, 1)
     return f"MCP.{server}.{near[0]}" if near else None
+
+
+def hint_for_target(message: str, program: str, offset: int | None, available: Available) -> str | None:
+    """For `tools.call({ name: "read", … })`, as other engines take it."""
+    named = None if offset is None else _NAMED.search(program[offset : offset + _MAX_ABOUT])
+    if named is None or named[1] not in available.convenience:
+        return None
+    is_call = message.startswith("tools.call")
+    written = f"tools.{named[1]}({{…}})" if is_call else f"tools.describe({json.dumps(named[1])})"
+    return f"Write `await {written}`."
 
 
 def hint_for_query(available: Available) -> str | None:

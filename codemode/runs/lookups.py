@@ -56,6 +56,8 @@ class Lookups:
             return
         wanted = query if isinstance(query, str) else ""
         count = int(max(1, min(limit, self._config.max_search_limit)))
+        if limit > count:
+            run.active.meter.note_clamped(f"tools.search gives at most {count} entries")
         asker = Asker(run.scope.agent, run.scope.session, run.id)
         if self._searches.is_quick(catalog):
             found = self._searches.find_now(catalog, wanted, count, asker)

@@ -84,6 +84,7 @@ class _Counters(Struct, omit_defaults=True):
     last_id: int = 0
     asked: int = 0  # calls that the program wanted, in line or started
     unawaited: list[str] = []  # calls that were under way when the program returned
+    clamped: list[str] = []  # limits that the program asked for and did not get
     ignored: list[str] = []  # locales, time zones and options that do not exist here
 
 
@@ -167,8 +168,10 @@ class RunMeter:
             self._state.unawaited = [str(id) for id in ids][:_MAX_UNAWAITED]
 
     def note_ignored(self, what: str) -> None:
-        if len(self._state.ignored) < _MAX_IGNORED and what not in self._state.ignored:
-            self._state.ignored.append(what)
+        _add_new(self._state.ignored, what)
+
+    def note_clamped(self, what: str) -> None:
+        _add_new(self._state.clamped, what)
 
     def finish_call(self, end: CallEnd) -> None:
         before = self._state.ledger.get(end.id)
@@ -245,6 +248,7 @@ class RunMeter:
             more_calls={name: dict(found) for name, found in state.ledger.left_out.items()},
             failed_call=failed_call,
             unawaited=tuple(state.unawaited),
+            clamped=tuple(state.clamped),
             ignored=tuple(state.ignored),
             lossy=tuple(lossy),
             hints=tuple(hints),
@@ -263,6 +267,11 @@ class RunMeter:
     def _add(self, group: _Group, name: str, amount: int = 1) -> None:
         self._state.tally.add(group, name, amount)
         self._engine.add(group, name, amount)
+
+
+def _add_new(told: list[str], what: str) -> None:
+    if len(told) < _MAX_IGNORED and what not in told:
+        told.append(what)
 
 
 def _count(own: dict[str, int], engine: dict[str, int], name: str, amount: int) -> None:

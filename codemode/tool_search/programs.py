@@ -87,7 +87,7 @@ def bridge_work(
         return False
 
     recorder = services.recorder
-    questions = Questions(lambda _: None, nobody_asked, None, not_recorded)
+    questions = Questions(lambda _: None, nobody_asked, nobody_asked, None, not_recorded)
     translate = partial(_ordinary, tell)
     return HostWork(
         config,

@@ -98,10 +98,21 @@ static bool put_shown(JSContext *ctx, cm_buf *out, JSValueConst v)
     return false;
 }
 
+/* Whether a function was called as `list.forEach(f)` calls it: with the item, its index and the list. */
+static bool is_for_each(int argc, JSValueConst *argv)
+{
+    return argc == 3 && JS_IsNumber(argv[1]) && JS_IsArray(argv[2]);
+}
+
+/* One item for all arguments, joined by blanks, as console does it: what comes second must not be lost. */
 static JSValue api_text(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic)
 {
     cm_buf shown = cm_outbox_item();
     bool is_shown = put_shown(ctx, &shown, argc ? argv[0] : JS_UNDEFINED);
+    for (int i = 1; i < argc && is_shown && !is_for_each(argc, argv); i++) {
+        cm_buf_putc(&shown, ' ');
+        is_shown = put_shown(ctx, &shown, argv[i]);
+    }
     if (is_shown)
         cm_outbox_text(&shown, NULL);
     cm_buf_free(&shown);

@@ -79,6 +79,10 @@ TOLD = {
         "    return await tools.list_customers({}, (error, rows) => text(rows))\n"
         "                       ^"
     ),
+    "return await tools.call({ name: 'list_customers', arguments: {} })": (
+        "Write `await tools.list_customers({…})`."
+    ),
+    "return await tools.describe({ name: 'list_customers' })": 'Write `await tools.describe("list_customers")`.',
     # promises
     "function f() { const r = await tools.list_customers(); return r }\nreturn f()": (
         f"{ASYNC}write `async function f(…)`."
@@ -105,6 +109,15 @@ TOLD = {
     ),
     "const r = await tools.list_customers(); return r.has_more": (
         "`return r.has_more` gave undefined, which is shown as null."
+    ),
+    "return (await tools.list_customers()).customers.find((c) => c.id === 99).id": (
+        "`find(…)` found nothing: look before you read from it, or write `?.`."
+    ),
+    "return 'Customers: ' + (await tools.list_customers())": (
+        '"[object Object]" is an object in a text: write `JSON.stringify(value)`, or return the object itself.'
+    ),
+    "return (await tools.search('customers', { limit: 500 })).length": (
+        "Clamped: tools.search gives at most 50 entries."
     ),
     "return await tools.flaky({ n: 2 })": "The same call may succeed later (`retryable`).",
     # other languages

@@ -45,6 +45,11 @@ def test_what_console_measures_and_counts_ends_no_program_and_says_nothing() -> 
     ]
 
 
+def test_text_joins_its_arguments_and_is_still_a_callback_of_for_each() -> None:
+    ran = run('text("total:", 3, { a: 1 }); ["x", "y"].forEach(text); text(); return 1')
+    assert [message["text"] for message in ran.messages] == ['total: 3 {"a":1}', "x", "y", "null"]
+
+
 def test_console_joins_its_arguments_and_carries_the_level() -> None:
     ran = run(
         'console.log("a", 1, { b: 2 }, [3]); console.info(); console.warn("w"); console.error(new Error("e"));'
