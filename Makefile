@@ -16,7 +16,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage lint format types imports check image bench parts fuzz fuzz-atheris conformance soak wheel pythons docs release-check clean
+.PHONY: help demo test coverage lint format types imports check image bench parts fuzz fuzz-http fuzz-atheris conformance soak wheel pythons docs release-check clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,9 @@ parts: image  ## benchmarks of single parts; one of them: make parts ARGS=bench/
 
 fuzz: image  ## every fuzzer for 30 s; one of them: make fuzz ARGS="programs --seconds 600"
 	@$(BIN)/python -m tests.fuzz $(ARGS)
+
+fuzz-http: image  ## the HTTP API against its OpenAPI document, 200 examples each; fewer: make fuzz-http EXAMPLES=20
+	@CODEMODE_HTTP_EXAMPLES=$(or $(EXAMPLES),200) $(BIN)/python -m pytest -q tests/e2e/serve/test_http_schema.py
 
 fuzz-atheris: $(READY)  ## the pure decoders, guided by coverage (installs atheris into .cache)
 	@$(BIN)/python -m tests.fuzz.with_atheris $(ARGS)

@@ -17,7 +17,8 @@ COMMANDS = {
     "init": "write a configuration with comments: tools, policy, limits",
     "run": "run a program, from a file or from the command line",
     "wait": "go on with a run that was left waiting in a store",
-    "runs": "the waiting runs of a store: list, show, abort, approve, deny",
+    "runs": "the runs of a store: list, show, abort, approve, deny",
+    "approvals": "what waits for a yes, in a store or at a running server",
     "store": "look after a store: tables of a database, seals, copies of a file",
     "image": "keep the guest image of this version, for runs that a later one restores",
     "repl": "type programs and see what they give",
@@ -27,6 +28,7 @@ COMMANDS = {
     "serve": "offer the engine to other programs: HTTP, MCP, or JSON-RPC over stdio",
     "tokens": "make the tokens of a server over HTTP",
     "mcp": "log in to MCP servers that want it: login, logout, status",
+    "completion": "a script for your shell: bash, zsh, fish",
     "wrap": "any MCP server as a code-mode MCP server: codemode wrap -- COMMAND",
 }
 _NEEDS_WORKERS = ("run", "wait", "repl", "serve", "wrap")  # a worker is on its way while their modules load
@@ -106,7 +108,7 @@ def _run_loaded(name: str, arguments: list[str]) -> int:
     from codemode.cli.errors import CommandError, ExitCode
 
     try:
-        options = _parser(name).parse_args(arguments)
+        options = parser_of(name).parse_args(arguments)
         return int(options.run_command(options))
     except SystemExit as ending:  # argparse: 0 for --help, 2 for options it cannot read
         return ending.code if isinstance(ending.code, int) else ExitCode.USAGE
@@ -140,7 +142,7 @@ def _flush(code: int) -> int:
     return code
 
 
-def _parser(name: str) -> argparse.ArgumentParser:
+def parser_of(name: str) -> argparse.ArgumentParser:
     import argparse
     from importlib import import_module
 

@@ -20,12 +20,15 @@ Exit code: 0 healthy, 1 degraded (it works, with less), 4 unavailable."""
 EXAMPLES = """\
   codemode doctor
   codemode doctor --json
+  codemode doctor --http http://127.0.0.1:8000
   codemode doctor --mcp servers.json --store runs.sqlite --tools shop.py:tools
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="the same as data: status, reasons, findings")
+    parser.add_argument("--http", metavar="URL", help="a running `codemode serve --http`, looked at too")
+    parser.add_argument("--token", metavar="TOKEN", help="for --http (else CODEMODE_HTTP_TOKEN)")
     add_engine_arguments(parser)
 
 
@@ -42,6 +45,10 @@ def run(options: argparse.Namespace) -> int:
         import msgspec
 
         findings = await examine(options, screen)
+        if options.http is not None:
+            from codemode.cli.checks.server import check_server
+
+            findings += check_server(options.http, options.token)
         if options.json:
             print_json(msgspec.json.encode(to_dict(findings)).decode(), screen)
         else:

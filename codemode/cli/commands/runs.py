@@ -26,6 +26,7 @@ command, so it needs the run's tools. Without an id they answer the only questio
 (--at), and goes on with the copy; --settle and --fail answer calls that are in flight."""
 EXAMPLES = """\
   codemode runs --store runs.sqlite
+  codemode runs list --all --store runs.sqlite
   codemode runs show RUN --store runs.sqlite
   codemode runs approve RUN --store runs.sqlite --tools shop.py:tools
   codemode runs deny RUN apr_1234 --reason 'too expensive' --store runs.sqlite --tools shop.py:tools
@@ -48,6 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail", action="append", default=[], metavar="CALL=TEXT", help="for fork: why a call fails"
     )
+    parser.add_argument("--all", action="store_true", help="for list: finished runs too, the newest first")
+    parser.add_argument("--limit", type=int, default=50, metavar="N", help="for list --all (50)")
     add_result_arguments(parser)
     add_engine_arguments(parser)
     add_scope_arguments(parser, None)
@@ -56,25 +59,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     require_store(options.store)
     if options.action == "list":
-        return _look(options, _list)
+        return look_at_store(options, _list)
     if options.run is None:
         raise CommandError(
             f"{options.action} needs a RUN; `codemode runs --store {options.store}` lists them"
         )
     match options.action:
         case "show":
-            return _look(options, _show)
+            return look_at_store(options, _show)
         case "abort":
-            return _look(options, _abort)
+            return look_at_store(options, _abort)
         case "history":
-            return _look(options, _history)
+            return look_at_store(options, _history)
         case "fork":
             return _fork(options)
         case _:
             return _decide(options)
 
 
-def _look(options: argparse.Namespace, action: Any) -> int:
+def look_at_store(options: argparse.Namespace, action: Any) -> int:
     """Opens an engine that runs nothing."""
     from codemode.cli.engine_session import explained, on_stderr, open_engine
     from codemode.cli.terminal.interrupt import Interrupt, run_until_stopped
@@ -96,6 +99,8 @@ async def _list(engine: Engine, screen: Any, options: argparse.Namespace) -> int
     from codemode.cli.terminal.reporting import print_json
     from codemode.trajectory.escape import fit
 
+    if options.all:
+        return await _list_all(engine, screen, options)
     runs = await engine.runs(options.session)
     if options.json:
         print_json(_json(runs), screen)
@@ -116,6 +121,33 @@ async def _list(engine: Engine, screen: Any, options: argparse.Namespace) -> int
             fit(f"{found.agent}/{found.session}", 40).rstrip(),
         )
         screen.print("  ".join(cells))
+    return ExitCode.DONE
+
+
+async def _list_all(engine: Engine, screen: Any, options: argparse.Namespace) -> int:
+    """Also those that are over, as far as the store remembers them."""
+    from codemode.cli.terminal.reporting import print_json
+    from codemode.runs.run_lists import RunQuery
+    from codemode.trajectory.escape import fit
+
+    page = await engine.list_runs(RunQuery(session=options.session), limit=max(1, min(options.limit, 1000)))
+    if options.json:
+        print_json(_json([run.to_dict() for run in page.runs]), screen)
+        return ExitCode.DONE
+    for run in page.runs:
+        ended = "" if run.ended_at_ms is None else f"{run.ended_at_ms - run.started_at_ms} ms"
+        cells = (
+            fit(run.run_id, 28),
+            fit(run.status, 9),
+            fit(f"{_span(clock.wall_ms() - run.started_at_ms)} ago", 12),
+            fit(ended, 10),
+            fit(f"{run.calls} calls", 9),
+            fit(run.code or run.reason or "", 20),
+            fit(f"{run.agent}/{run.session}", 40).rstrip(),
+        )
+        screen.print("  ".join(cells))
+    if page.next is not None:
+        screen.note("there are more: --limit N")
     return ExitCode.DONE
 
 

@@ -16,6 +16,7 @@ _CODES = {
     415: "unsupported_media_type",
     421: "wrong_host",
     429: "too_many",
+    431: "too_large",
     500: "internal",
     503: "unavailable",
 }

@@ -30,6 +30,7 @@ class EventStream:
         self._run_id = query.run_id
         self._session = query.session
         self._types = frozenset(word.strip() for word in query.types.split(",") if word.strip())
+        self._sees_all = self._token.reaches_all and self._run_id is None and self._session is None
         self._at, self._is_complete = _place(asked.headers.get("last-event-id") or query.after, journal)
 
     async def chunks(self) -> AsyncGenerator[bytes]:
@@ -46,7 +47,7 @@ class EventStream:
                     yield b": beat\n\n"
                 continue
             self._at = entries[-1].number
-            shown = b"".join(self._sent(entry) for entry in entries if self._may_see(entry))
+            shown = b"".join(entry.frame for entry in entries if self._may_see(entry))
             if shown:
                 yield shown
         yield self._event("bye", {"type": "bye"})
@@ -54,6 +55,8 @@ class EventStream:
     def _may_see(self, entry: JournalEntry) -> bool:
         if self._types and entry.type not in self._types:
             return False
+        if self._sees_all:
+            return True
         if entry.owner is None:
             return self._token.reaches_all and self._run_id is None and self._session is None
         return (
@@ -61,10 +64,6 @@ class EventStream:
             and self._run_id in (None, entry.run_id)
             and self._session in (None, entry.owner.session)
         )
-
-    def _sent(self, entry: JournalEntry) -> bytes:
-        head = f"id: {self._journal.epoch}.{entry.number}\nevent: {entry.type}\ndata: ".encode()
-        return head + entry.data + b"\n\n"
 
     def _hello(self, is_complete: bool) -> bytes:
         epoch = self._journal.epoch

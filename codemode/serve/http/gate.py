@@ -19,6 +19,7 @@ from codemode.serve.tokens import EVERYBODY, Token, Tokens, bearer
 
 _log = logging.getLogger("codemode.serve")
 TOKEN = "codemode.token"  # noqa: S105 - the key of a request's token in its scope
+_MAX_HEAD_BYTES = 64 << 10
 OPEN = ("/healthz", "/readyz")
 # Beside the console's own policy: nothing that the API answers is a page.
 _COMMON = (
@@ -76,6 +77,9 @@ class Gate:
 
     def _check(self, scope: Message) -> None:
         """Raises HttpRefused."""
+        head = sum(len(name) + len(value) for name, value in scope["headers"]) + len(scope["query_string"])
+        if head > _MAX_HEAD_BYTES:
+            raise HttpRefused(431, f"The head of a request may have {_MAX_HEAD_BYTES} bytes.")
         headers = _single(scope)
         if not is_accepted(headers.get("host", ""), self._hosts):
             raise HttpRefused(421, "This server is not called by that name; --allow-host makes it known.")

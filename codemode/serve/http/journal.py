@@ -21,6 +21,8 @@ MAX_EVENTS = 4_096
 MAX_BYTES = 4 << 20
 _MAX_ONE = 64 << 10  # bytes of an event; a larger one is sent without its payload
 _MAX_OWNERS = 10_000
+_DELAY_SECONDS = 0.0005  # for each reader
+_MAX_DELAY_SECONDS = 0.1
 
 
 class JournalEntry(NamedTuple):
@@ -28,7 +30,7 @@ class JournalEntry(NamedTuple):
     type: str
     run_id: str
     owner: Scope | None  # None for what belongs to no run
-    data: bytes
+    frame: bytes  # as it is sent
 
 
 class Journal:
@@ -41,6 +43,8 @@ class Journal:
         self._bytes = 0
         self._last = 0
         self._news: asyncio.Future[None] | None = None
+        self._waking: asyncio.TimerHandle | None = None
+        self._waiting = 0
         self._owners: OrderedDict[str, Scope] = OrderedDict()
         self.is_closed = False
         self._listener = engine.on_event(self.put)
@@ -59,12 +63,17 @@ class Journal:
         if event.run_id and owner is None:
             return  # nobody could be shown it
         self._last += 1
-        entry = JournalEntry(self._last, event.type, event.run_id, owner, _encoded(event, owner))
+        head = f"id: {self.epoch}.{self._last}\nevent: {event.type}\ndata: ".encode()
+        frame = head + _encoded(event, owner) + b"\n\n"
+        entry = JournalEntry(self._last, event.type, event.run_id, owner, frame)
         self._entries.append(entry)
-        self._bytes += len(entry.data)
+        self._bytes += len(frame)
         while len(self._entries) > MAX_EVENTS or self._bytes > MAX_BYTES:
-            self._bytes -= len(self._entries.popleft().data)
-        self._wake()
+            self._bytes -= len(self._entries.popleft().frame)
+        if self._news is not None and self._waking is None:
+            # many readers are woken together for many events: each costs a turn of the loop
+            delay = min(_MAX_DELAY_SECONDS, self._waiting * _DELAY_SECONDS)
+            self._waking = asyncio.get_running_loop().call_later(delay, self._wake)
 
     def after(self, number: int, most: int = 256) -> list[JournalEntry]:
         """The entries behind that one, oldest first."""
@@ -82,7 +91,11 @@ class Journal:
             return
         if self._news is None:
             self._news = asyncio.get_running_loop().create_future()
-        await asyncio.wait({self._news}, timeout=seconds)
+        self._waiting += 1
+        try:
+            await asyncio.wait({self._news}, timeout=seconds)
+        finally:
+            self._waiting -= 1
 
     def close(self) -> None:
         self.is_closed = True
@@ -90,6 +103,9 @@ class Journal:
         self._wake()
 
     def _wake(self) -> None:
+        if self._waking is not None:
+            self._waking.cancel()
+            self._waking = None
         if self._news is not None and not self._news.done():
             self._news.set_result(None)
         self._news = None
