@@ -84,7 +84,7 @@ def _carry_out(arguments: list[str]) -> int:
 
 
 def _help() -> str:
-    return _HELP.format(commands="\n".join(f"  {name:8}{told}" for name, told in COMMANDS.items()))
+    return _HELP.format(commands="\n".join(f"  {name:12}{told}" for name, told in COMMANDS.items()))
 
 
 def _refuse(name: str = "") -> int:
