@@ -26,7 +26,7 @@ SERVER = [str(Path(__file__).parents[1] / "tests" / "mcp" / "fast_server.py")]
 CALLS = 200
 AT_ONCE = 16
 ROUNDS = 15
-TARGET = 1.3
+TARGETS = {"in sequence": 1.3, "16 at once": 1.15}
 IN_SEQUENCE = f"for (let i = 0; i < {CALLS}; i++) await MCP.fast.add({{ a: i, b: 1 }});"
 TOGETHER = f"""
 for (let i = 0; i < {CALLS}; i += {AT_ONCE})
@@ -64,8 +64,8 @@ async def main() -> int:
             ),
         }
     for name, ratio in ratios.items():
-        print(f"{name}: {ratio:.2f}x of the bare client (target {TARGET}x)")
-    return 0 if max(ratios.values()) <= TARGET else 1
+        print(f"{name}: {ratio:.2f}x of the bare client (target {TARGETS[name]}x)")
+    return 0 if all(ratio <= TARGETS[name] for name, ratio in ratios.items()) else 1
 
 
 async def compare(

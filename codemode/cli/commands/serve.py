@@ -86,8 +86,10 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError("say what is spoken: --http HOST:PORT, --mcp or --stdio")
     if options.http is not None and speaks == "stdio":
         raise CommandError("--http does not go with --stdio: one of them is spoken")
-    if speaks != "http" and (options.tokens is not None or options.no_tokens):
-        raise CommandError("--tokens and --no-tokens go with --http alone")
+    if options.no_tokens and speaks != "http":
+        raise CommandError("--no-tokens goes with --http alone: without --tokens, --mcp needs none")
+    if options.tokens is not None and options.http is None:
+        raise CommandError("--tokens goes with --http HOST:PORT")
     from codemode.cli.engine_session import explained, on_stderr
     from codemode.cli.terminal.screen import Screen
     from codemode.serve.options import MAX_MESSAGE_BYTES, HttpLimits, ServeOptions

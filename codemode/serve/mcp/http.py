@@ -1,7 +1,7 @@
 """MCP over streamable HTTP: an address, checked headers, and sessions that take their runs with them.
 
-There is no authentication here. Every client that reaches the address can run programs with all tools: a
-server bound to anything but this machine belongs behind a proxy that authenticates.
+Without tokens every client that reaches the address can run programs with all tools: a server bound to
+anything but this machine needs them, or belongs behind a proxy that authenticates.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from codemode.serve.address import accepted_headers, listen, shown_address
 from codemode.serve.mcp.connections import bounded_protocol
 from codemode.serve.mcp.door import App, Door, Message, Receive, Send
 from codemode.serve.mcp.front import session_name
+from codemode.serve.mcp.guard import TokenGuard
 from codemode.serve.options import ServeOptions
+from codemode.serve.tokens import Tokens, load_tokens
 from codemode.trajectory.sse_log import SseWatch, watch_if_asked
 
 if TYPE_CHECKING:  # loaded when it is served
@@ -36,13 +38,15 @@ class Place:
 
     listener: socket.socket
     security: TransportSecuritySettings
+    tokens: Tokens | None = None  # without them everybody may
 
 
 def open_place(options: ServeOptions) -> Place:
     """Listens at the address. Raises ConfigError for one that cannot be used."""
     assert options.http is not None, "only called with an address"
     allowed = security(options)
-    return Place(listen(*options.http), allowed)
+    tokens = None if options.tokens is None else load_tokens(options.tokens)
+    return Place(listen(*options.http), allowed, tokens)
 
 
 async def serve_http(server: Server[Any], engine: Engine, place: Place, options: ServeOptions) -> None:
@@ -52,8 +56,11 @@ async def serve_http(server: Server[Any], engine: Engine, place: Place, options:
     limits = options.http_limits
 
     listener = place.listener
+    app = mcp_app(server, engine, place.security, options)
+    if place.tokens is not None:
+        app = TokenGuard(app, place.tokens, f"http://{shown_address(listener)}{PATH}", PATH)
     config = uvicorn.Config(
-        Door(mcp_app(server, engine, place.security, options), limits, options.max_message_bytes),
+        Door(app, limits, options.max_message_bytes),
         http=bounded_protocol(limits),
         log_config=None,
         access_log=False,
