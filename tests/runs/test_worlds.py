@@ -322,3 +322,30 @@ async def test_a_world_that_cannot_be_opened_is_replaced_with_a_note(tmp_path: P
         assert result.notes == (
             "The session's earlier variables could not be opened by this engine: it begins with none.",
         )
+
+
+@pytest.mark.guarantee("worlds-belong-to-their-session")
+async def test_a_tool_that_the_new_run_may_not_use_is_not_reached_through_what_was_kept() -> None:
+    async with engine_with() as engine:
+        await value(engine, "const kept = tools.echo, call = tools.call; let seen = await kept({ value: 1 })")
+        result = await engine.exec(
+            "return [typeof tools.echo, await kept({ value: 2 }).catch((e) => e.code),"
+            " await call('openclaw:core:echo', { value: 3 }).catch((e) => e.code), ALL_TOOLS.length]",
+            session="s",
+            allow=["pay"],
+        )
+        assert result.to_dict()["value"] == ["undefined", "unknown_tool", "unknown_tool", 1]
+        assert await value(engine, "return await kept({ value: 4 })") == 4
+
+
+async def test_an_approval_in_a_world_holds_it_until_it_is_given() -> None:
+    async with engine_with() as engine:
+        await value(engine, "let paid = 0")
+        waiting = await engine.exec("paid = await tools.pay({ amount: 5 }); return paid", session="s")
+        assert isinstance(waiting, Waiting)
+        assert await value(engine, "paid = 'copy'; return paid") == "copy"
+        [asked] = [one.approval for one in waiting.pending_tool_calls]
+        assert asked is not None
+        assert await engine.approve(waiting.run_id, asked.id, session="s")
+        done = await engine.wait(waiting.run_id, session="s")
+        assert done.to_dict()["value"] == await value(engine, "return paid")
