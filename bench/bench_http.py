@@ -97,7 +97,7 @@ async def measure(given: argparse.Namespace, tools: Path) -> dict[str, Any]:
 async def started(tools: Path) -> tuple[asyncio.subprocess.Process, str]:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "codemode", "serve", "--http", "127.0.0.1:0", "--no-tokens"),
-        *("--tools", str(tools), "--max-connections", "2000"),
+        *("--tools", str(tools), "--max-connections", "2000", "--head-seconds", "60"),
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
@@ -112,7 +112,11 @@ async def call(
     body = {"code": _PROGRAM, "session": session}
     while time.perf_counter() < ends:
         began = time.perf_counter()
-        answer = await client.post("/v1/exec", json=body)
+        try:
+            answer = await client.post("/v1/exec", json=body)
+        except httpx2.TransportError:
+            outcomes["reset"] += 1
+            continue
         latencies.append(time.perf_counter() - began)
         known = answer.json() if answer.status_code == 200 else {"status": str(answer.status_code)}
         outcomes[known.get("code") or known["status"]] += 1

@@ -17,6 +17,7 @@ from codemode.serve.options import ServeOptions
 from codemode.serve.tokens import Tokens, load_tokens
 
 _MAX_HEAD_BYTES = 64 << 10
+_KEEP_ALIVE_SECONDS = 75  # longer than clients and proxies keep one: whoever closes it first should be they
 
 
 async def serve_http_api(options: ServeOptions) -> int:
@@ -91,6 +92,7 @@ class _Served:
             access_log=False,
             lifespan="on",
             server_header=False,
+            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
             h11_max_incomplete_event_size=_MAX_HEAD_BYTES,
             timeout_graceful_shutdown=2,
         )
