@@ -40,7 +40,7 @@ async def who(context: CallContext) -> dict[str, Any]:
 
 
 @pytest.mark.guarantee("context-is-kept")
-async def test_context_variables_of_whoever_started_the_run_reach_every_tool() -> None:
+async def test_context_variables_of_whoever_carries_the_run_on_reach_every_tool() -> None:
     program = """
     const first = await Promise.all([tools.request_async(), tools.request_sync()]);
     await yield_control();
@@ -51,11 +51,11 @@ async def test_context_variables_of_whoever_started_the_run_reach_every_tool() -
         async def one(name: str) -> Any:
             REQUEST.set(name)
             result = waiting(await made.exec(program, session=name), "yield")
-            REQUEST.set("the waiter's")
+            REQUEST.set(f"{name} waiter's")
             return value_of(await made.wait(result.run_id, session=name))
 
         found = await asyncio.gather(asyncio.create_task(one("ann's")), asyncio.create_task(one("bob's")))
-        assert found == [["ann's"] * 4, ["bob's"] * 4]
+        assert found == [[*[name] * 2, *[f"{name} waiter's"] * 2] for name in ("ann's", "bob's")]
 
 
 @pytest.mark.guarantee("context-is-kept")

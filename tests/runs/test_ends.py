@@ -13,6 +13,7 @@ import pytest
 
 from codemode import Engine, tool
 from codemode.contract.events import CallFinished, Event, RunFinished
+from codemode.workers.kept import Tenant
 from codemode.workers.pool import Pool
 from codemode.workers.worker import Worker
 from tests.harness.engine import Desk, engine, failure_of, statuses, value_of, waiting
@@ -179,8 +180,8 @@ async def test_a_cold_start_longer_than_the_budget_is_not_taken_from_the_program
 ) -> None:
     take = Pool.take
 
-    async def slow_start(pool: Pool) -> Worker:
-        worker, ready = await take(pool), asyncio.Event()
+    async def slow_start(pool: Pool, tenant: Tenant | None = None) -> Worker:
+        worker, ready = await take(pool, tenant), asyncio.Event()
         asyncio.get_running_loop().call_later(0.3, ready.set)
         await ready.wait()
         return worker
