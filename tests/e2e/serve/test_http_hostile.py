@@ -171,7 +171,7 @@ def test_a_server_that_everybody_could_use_does_not_start(tmp_path: Path) -> Non
         (("--http", "127.0.0.1:0", "--tokens", str(broken)), "tokens: there are none"),
         (("--http", "0.0.0.0:0", "--no-tokens", "--allow-host", "a:1"), "only for this machine"),
         (("--http", "127.0.0.1:0", "--no-tokens", "--tokens", str(broken)), "does not go with --tokens"),
-        (("--mcp", "--no-tokens"), "go with --http alone"),
+        (("--mcp", "--no-tokens"), "goes with --http alone"),
     ):
         code, out, err = refusal(*arguments)
         assert (code, out) == (2, "")
