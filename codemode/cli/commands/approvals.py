@@ -66,11 +66,15 @@ def run(options: argparse.Namespace) -> int:
 def _list_store(options: argparse.Namespace) -> int:
     from codemode.cli.commands.runs import look_at_store
 
+    found: list[dict[str, Any]] = []
+
     async def action(engine: Engine, _: Any, given: argparse.Namespace) -> int:
-        return _print([one.to_dict() for one in await engine.approvals(given.session)], given)
+        found.extend(one.to_dict() for one in await engine.approvals(given.session))
+        return ExitCode.DONE
 
     options.quiet = False
-    return look_at_store(options, action)
+    code = look_at_store(options, action)  # what is printed meanwhile goes to stderr
+    return code or _print(found, options)
 
 
 def _listed(server: Remote, session: str | None) -> list[dict[str, Any]]:
