@@ -108,6 +108,7 @@ async def probe(asked: HttpAsked[Any, Any]) -> Any:
 
 async def drain(asked: HttpAsked[Any, Any]) -> Any:
     asked.state.drain()
+    await asked.engine.drain(timeout=0)  # for MCP too
     return {"isDraining": True}
 
 

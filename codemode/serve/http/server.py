@@ -78,6 +78,7 @@ class _Served:
         from codemode.serve.mcp.http import quiet
 
         limits, files = options.http_limits, ConsoleFiles()
+        self._engine = engine
         self._grace = limits.grace_seconds
         self.state = ServerState(limits.max_streams, limits.max_connections)
         mcp = _mcp_app(engine, asked, options, hosts, origins)
@@ -107,7 +108,7 @@ class _Served:
             await asyncio.wait({serving, ending}, return_when=asyncio.FIRST_COMPLETED)
             self.state.drain()
             self._api.journal.close()  # streams end, and their clients go elsewhere
-            await self.state.until_idle(self._grace)
+            await asyncio.gather(self.state.until_idle(self._grace), self._engine.drain(timeout=self._grace))
         finally:
             self._http.should_exit = True
             ending.cancel()

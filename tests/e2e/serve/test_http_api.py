@@ -132,6 +132,15 @@ async def test_mcp_is_served_in_the_same_process_for_tokens_that_may_run(tmp_pat
             assert (await nobody.post("/mcp", json={})).status_code == 401
 
 
+async def test_a_server_that_drains_begins_nothing_over_mcp_either(tmp_path: Path) -> None:
+    async with api_server(tmp_path) as server, server.client() as admin:
+        token = f"Bearer {SECRETS['ada']}"
+        async with another(f"{server.url}/mcp", "since 2026", authorization=token) as client:
+            assert (await admin.post("/v1/drain", json={})).json() == {"isDraining": True}
+            refused = await call(client, "exec", code="return 7")
+        assert (refused["status"], refused["code"]) == ("failed", "runtime_unavailable")
+
+
 async def test_a_client_that_goes_away_ends_its_run_and_a_signal_lets_what_is_under_way_end(
     tmp_path: Path,
 ) -> None:
