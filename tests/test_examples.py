@@ -85,6 +85,14 @@ def test_a_program_begins_at_one_node_and_ends_at_another(
     assert lines[-1][-3] in "bc"
 
 
+@pytest.mark.timeout(200)
+def test_a_nightly_job_on_dbos_ends(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("dbos", reason="DBOS is no part of the development environment")
+    monkeypatch.setenv("CODEMODE_STORE_KEY", "11" * 32)
+    done = python(EXAMPLES / "gallery" / "nightly_dbos.py", database)
+    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["billed 600 cents"]), done.stderr
+
+
 def test_every_example_is_on_the_page_that_lists_them() -> None:
     page = (EXAMPLES / "README.md").read_text()
     for path in (EXAMPLES / "gallery").iterdir():
