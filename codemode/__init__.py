@@ -90,7 +90,11 @@ if TYPE_CHECKING:
     from codemode.otel import OpenTelemetry
     from codemode.plugins import Plugin, PluginHealth
     from codemode.policy import Policy
+    from codemode.replay.bundle import Bundle, BundleRefused, load_bundle, read_bundle
+    from codemode.replay.difference import Difference
+    from codemode.replay.replaying import Replay, replay_bundle
     from codemode.runs.event_hub import Subscription
+    from codemode.runs.exports import ExportError
     from codemode.runs.forks import ForkError
     from codemode.runs.history import Checkpoint
     from codemode.runs.open_approvals import OpenApproval
@@ -156,7 +160,11 @@ _NAMES = {
     "codemode.otel": "OpenTelemetry",
     "codemode.plugins": "Plugin PluginHealth",
     "codemode.policy": "Policy",
+    "codemode.replay.bundle": "Bundle BundleRefused load_bundle read_bundle",
+    "codemode.replay.difference": "Difference",
+    "codemode.replay.replaying": "Replay replay_bundle",
     "codemode.runs.event_hub": "Subscription",
+    "codemode.runs.exports": "ExportError",
     "codemode.runs.forks": "ForkError",
     "codemode.runs.history": "Checkpoint",
     "codemode.runs.open_approvals": "OpenApproval",
@@ -197,6 +205,8 @@ __all__ = [
     "Block",
     "BlockingEngine",
     "BlockingEvents",
+    "Bundle",
+    "BundleRefused",
     "CallContext",
     "CallError",
     "CallFailed",
@@ -212,12 +222,14 @@ __all__ = [
     "ConfigError",
     "Content",
     "Decision",
+    "Difference",
     "Engine",
     "EngineSettings",
     "EngineStats",
     "EngineTotals",
     "ErrorReport",
     "Event",
+    "ExportError",
     "Failed",
     "File",
     "FileOutput",
@@ -249,6 +261,7 @@ __all__ = [
     "PluginHealth",
     "Policy",
     "PreparedRun",
+    "Replay",
     "RequireApproval",
     "Rewrite",
     "RunDetails",
@@ -284,12 +297,15 @@ __all__ = [
     "ZygoteStats",
     "check_payload",
     "comparison_report",
+    "load_bundle",
     "load_config",
     "load_trajectory",
     "namespace_tool",
+    "read_bundle",
     "read_config",
     "read_trajectory",
     "render_tools",
+    "replay_bundle",
     "run",
     "to_envelope",
     "tool",

@@ -149,6 +149,7 @@ class BlockingEngine:
     world = _front(Engine.world)
     reset = _front(Engine.reset)
     fork = _front(Engine.fork)
+    export = _front(Engine.export)
     history = _front(Engine.history)
     run_report = _front(Engine.run_report)
     run_owner = _front(Engine.run_owner)

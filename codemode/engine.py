@@ -42,6 +42,7 @@ from codemode.runs.draining import Draining
 from codemode.runs.engine_report import stats_of
 from codemode.runs.event_hub import EventHub
 from codemode.runs.execs import AskedRun, Execs
+from codemode.runs.exports import Exports
 from codemode.runs.forks import Forks
 from codemode.runs.history import History
 from codemode.runs.host_work import HostWork
@@ -150,8 +151,7 @@ class Engine(RunControl, TimeTravel, PluginControl):
             approve,
             lambda run, work, asked: self._services.work.records.asked(run, work, asked, is_held=True),
         )
-        told = None if self._spans is None else self._spans.mcp
-        changed = self._recorder.tools_changed
+        told, changed = None if self._spans is None else self._spans.mcp, self._recorder.tools_changed
         self._mcp = McpBridge(mcp, questions.ask, told, credentials, changed, mcp_login, mcp_tokens)
         self._admission = Admission(
             self.config, self._plugins, policy, hooks, approve, self._recorder, self._mcp
@@ -173,7 +173,9 @@ class Engine(RunControl, TimeTravel, PluginControl):
         runners = self._supervisor, self._stored
         self._worlds = Worlds(self.config, *runners)
         self._history = History(self.config, *runners)
-        self._services = Services(self.config, *runners, work, self._recorder, self._worlds, self._history)
+        self._exports = Exports(self.config, *runners, keeps_values=redact is False)
+        kept = self._worlds, self._history, self._exports
+        self._services = Services(self.config, *runners, work, self._recorder, *kept)
         adopter = Adopter(self._services, self._admission)
         self._runs = KnownRuns(self._services, self._admission)
         self._news = StoreNews(self._services, self._runs)

@@ -145,6 +145,8 @@ GUARANTEES: dict[str, str] = {
     "content-is-told-by-size": "Events and trajectories have the size of content, and never its bytes.",
     "cells-are-the-whole": "A program cut into programs of one session gives what the whole program gives.",
     "forks-leave-the-original": "A fork with other answers never changes the run it is a copy of.",
+    "replays-are-the-same": "A replay meets the same answers, clock and randomness, and does the same.",
+    "replays-tell-the-first-difference": "The first call, output or end that a changed text changes is told.",
     "worlds-belong-to-their-session": "What a session keeps is seen by its own agent and session alone.",
     "worlds-have-their-own-api": "What a program leaves behind forges no call or result of the next one.",
     "worlds-survive-the-engine": "What a session keeps outlives engines that are killed, on every store.",

@@ -23,6 +23,7 @@ COMMANDS = {
     "image": "keep the guest image of this version, for runs that a later one restores",
     "repl": "type programs and see what they give",
     "types": "the TypeScript declarations of tools and MCP servers",
+    "replay": "run a recorded run again, without tools, and say what differs",
     "trace": "show an exported trajectory as a tree with a time axis",
     "doctor": "check what the engine needs, and say how to fix what is wrong",
     "serve": "offer the engine to other programs: HTTP, MCP, or JSON-RPC over stdio",

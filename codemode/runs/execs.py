@@ -108,6 +108,7 @@ class Execs:
         run.set_program(program.program, program.language)
         self._runs.add(run)
         changed = self._admission.changed_for(caller.agent, caller.session)
+        self._services.exports.begin(run, clock.wall_ms())
         self._recorder.exec_started(run, "" if asked.tool_call == NO_VALUE else asked.tool_call)
         result = self._recorder.leg_ended(run, await self._runs.lead(run, self._first_leg(run)))
         result = with_duration(result, clock.ms_since(began))

@@ -49,6 +49,7 @@ class Memory(msgspec.Struct, array_like=True):
     story: Story | None = None  # its spans, if it was told of them
     world: Literal["", "own", "copy"] = ""  # of its session, in which the program runs
     checkpoints: int = 0  # that were taken so far
+    tape: bytes = b""  # what is written down for a replay
 
     def settlements(self) -> list[Settlement]:
         return [Settlement(id, json, rejected) for id, rejected, json in self.settled]
@@ -76,6 +77,7 @@ def memory_of(run: Run) -> Memory:
         (context.session_key, context.sender, context.channel, context.sandbox), origin.allow,
         active.name_tools(run.environment.catalog), tuple(flight.asked),
         run.contents.freeze(), run.contents.shown, run.story, active.world_mode, active.checkpoints,
+        active.freeze_tape(),
     )  # fmt: skip
 
 

@@ -183,10 +183,12 @@ class KnownRuns:
                 claim, run.scope, how, result, is_kept=run.was_requested
             ):
                 run.lose()
-            return await self._told_elsewhere(run, result) if run.is_lost else result
+            if run.is_lost:
+                return await self._told_elsewhere(run, result)
+            await self._services.exports.keep(run, result)
         except StoreUnavailable as error:
             _log.warning("the result of run %s could not be kept: %s", run.id, error)
-            return result
+        return result
 
     async def _told_elsewhere(self, run: Run, result: CodeModeResult) -> CodeModeResult:
         """What has become of a run that another engine went on with, or ended."""

@@ -31,6 +31,7 @@ from codemode.contract.results import (
 )
 from codemode.contract.telemetry import CallError, LossyValue
 from codemode.runs.dispatch import Dispatch
+from codemode.runs.exports import Exports
 from codemode.runs.history import History
 from codemode.runs.host_work import HostWork
 from codemode.runs.leg_failures import explain_unstored, explain_worker, too_large, too_many_calls
@@ -59,6 +60,7 @@ class Services(Struct, frozen=True):
     recorder: Recorder
     worlds: Worlds
     history: History
+    exports: Exports
 
 
 _SUSPENDS = LegPolicy()

@@ -81,6 +81,7 @@ class Start:
         run = leg.run
         leg.services.recorder.leased(run, worker.pid, queue_us)
         leg.set_budget(self._budget_ms)  # queueing and cold start do not count
+        worker.record(run.active.tape)
         active = run.active
         return await worker.start(
             active.program,

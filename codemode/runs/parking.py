@@ -54,6 +54,7 @@ class Unpark:
         settled = run.in_flight.take_settled()
         leg.services.recorder.leased(run, worker.pid, queue_us)
         run.in_flight.give_parked()
+        worker.record(run.active.tape)
         worker.send_resume(
             self._parked.delta,
             settled,

@@ -19,6 +19,7 @@ from msgspec import Struct
 from codemode.catalog import Catalog
 from codemode.config import Language
 from codemode.contract.results import Output
+from codemode.replay.tape import NOT_RECORDED, Tape
 from codemode.runs.meter import RunMeter
 from codemode.runs.worlds import World
 from codemode.tools import CallContext, Tool
@@ -80,7 +81,10 @@ _WORD = re.compile(r"[\w$]+")
 class Active:
     """What a leg works with; when the run is suspended, all of it is in the snapshot."""
 
-    __slots__ = ("checkpoints", "language", "meter", "named_tools", "output", "program", "returned", "world")
+    __slots__ = (
+        "checkpoints", "language", "meter", "named_tools", "output", "program", "returned", "tape", "taped",
+        "world",
+    )  # fmt: skip
 
     def __init__(self, program: str, language: Language, meter: RunMeter) -> None:
         self.program = program
@@ -89,6 +93,8 @@ class Active:
         self.returned = False
         self.checkpoints = 0
         self.output: list[Output] = []  # new since the last result
+        self.tape: Tape | None = None  # for a replay, where values are recorded
+        self.taped = b""  # by legs before this one
         self.world: World | None = None  # of its session, where programs share one
         self.named_tools: tuple[str, ...] | None = (
             None  # by the program's text; found when it is first frozen
@@ -115,10 +121,23 @@ class Active:
         named: tuple[str, ...] | None,
         world: Literal["", "own", "copy"],
         checkpoints: int,
+        taped: bytes,
     ) -> None:
         """Out of its snapshot."""
         self.returned, self.named_tools, self.checkpoints = returned, named, checkpoints
+        self.taped = taped
         self.world = World(world) if world else None
+
+    def record(self, tape: Tape | None) -> None:
+        """From now on what happens is written down here, after what was before. None: in no place, and so a
+        run that was recorded elsewhere cannot be replayed."""
+        if tape is not None and self.taped:
+            tape.thaw(self.taped)
+        self.tape = tape
+        self.taped = NOT_RECORDED if self.taped and tape is None else b""
+
+    def freeze_tape(self) -> bytes:
+        return self.taped if self.tape is None else self.tape.freeze()
 
     def count_checkpoint(self) -> int:
         self.checkpoints += 1

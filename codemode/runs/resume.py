@@ -185,13 +185,19 @@ class Resume:
         run.hold(opened.claim)
         leg.set_budget(budget_ms, len(opened.delta))
         lost: SupervisorError | None = None
+        tape = services.exports.go_on()
         try:
+            worker.record(tape)
             worker.send_resume(opened.delta, settled, leg.limits, budget_ms, run.environment, leg.late_ms)
         except SupervisorError as error:
             lost = error
         # this happens while the worker restores the program
         memory = None if run.is_adoptable else await open_memory(opened.state)
         run.resume(memory, services.recorder.tally)
+        if run.active.taped:
+            run.active.record(tape)
+        else:  # nothing of it was recorded before
+            worker.record(None)
         services.recorder.resumed(run, len(settled))
         services.recorder.leased(run, worker.pid, queue_us)
         if lost is not None:

@@ -261,7 +261,7 @@ class Run:
 
     def _open(self, memory: Memory, meter: RunMeter) -> None:
         active = self._active = Active(memory.program, memory.language, meter)
-        active.remember(memory.returned, memory.named_tools, memory.world, memory.checkpoints)
+        active.remember(memory.returned, memory.named_tools, memory.world, memory.checkpoints, memory.tape)
         self._catch_up(meter)
         self.trace.thaw(memory.trace)
         self.story = memory.story or self.story

@@ -10,6 +10,8 @@ from typing import Any
 
 from codemode.contract.report import WorldInfo
 from codemode.contract.scope import UNSAID, Scope
+from codemode.replay.bundle import Bundle
+from codemode.runs.exports import ExportError, Exports
 from codemode.runs.forks import ForkError, Forks, fork_world
 from codemode.runs.history import Checkpoint, History
 from codemode.runs.run_control import asked_run
@@ -22,6 +24,7 @@ class TimeTravel:
     _worlds: Worlds
     _forks: Forks
     _history: History
+    _exports: Exports
 
     async def world(
         self, session: str = _SESSION, *, agent: str = _AGENT, scope: Scope | None = None
@@ -85,3 +88,23 @@ class TimeTravel:
         `fork(run_id, at=…)` goes on from one. Nothing outside its scope. Raises StoreUnavailable."""
         asked = asked_run(run_id, scope, agent, session, agent_run)
         return [] if asked is None else await self._history.look(*asked)
+
+    async def export(
+        self,
+        run_id: str,
+        *,
+        session: str = _SESSION,
+        agent: str = _AGENT,
+        agent_run: str = _AGENT_RUN,
+        scope: Scope | None = None,
+    ) -> Bundle:
+        """A run as a bundle that `replay_bundle` and `codemode replay` run again, without tools: of one that
+        waits, or that has ended lately. Only an engine with `redact=False` records the values for it; other
+        bundles say so. Raises ExportError and StoreUnavailable."""
+        asked = asked_run(run_id, scope, agent, session, agent_run)
+        if asked is None:
+            raise ExportError("invalid_input", "export takes the runId of a run, in its scope.")
+        engine: Any = self  # which has trajectories
+        who = asked[1]
+        known = await engine.trajectory(run_id, agent=who.agent, session=who.session, agent_run=who.agent_run)
+        return await self._exports.export(*asked, known)

@@ -97,6 +97,19 @@ class ControlCall(_Part, frozen=True):
     more_calls: int = 0  # calls that began here and were not kept
 
 
+def save_private(path: str | Path, data: bytes) -> None:
+    """Writes all or nothing, for its owner alone."""
+    target = Path(path)
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    try:
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
 class _Exported(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, tag_field="format"):
     def to_dict(self) -> dict[str, Any]:
         return msgspec.json.decode(self.to_json())
@@ -106,15 +119,7 @@ class _Exported(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults
 
     def save(self, path: str | Path) -> None:
         """Writes all or nothing. Only the owner may read the file: it may hold recorded values."""
-        target = Path(path)
-        beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-        try:
-            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(msgspec.json.format(self.to_json()) + b"\n")
-            beside.replace(target)
-        finally:
-            beside.unlink(missing_ok=True)
+        save_private(path, msgspec.json.format(self.to_json()) + b"\n")
 
 
 class Trajectory(_Exported, frozen=True, tag="codemode.trajectory"):

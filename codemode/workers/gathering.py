@@ -6,6 +6,7 @@ one at a time, each in its own turn of the lane, so that none holds up the loop 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -23,6 +24,14 @@ _ENDS: dict[type, tuple[str, Callable[[memoryview], object]]] = {
     wire.Done: ("result", wire.decode_result),
     wire.Threw: ("failure", wire.decode_failure),
 }
+
+OUTCOMES = (
+    wire.Idle, wire.Done, wire.Threw, wire.Stopped, wire.Interrupted, wire.Refused, wire.RestoreRefused,
+)  # fmt: skip
+CHECKED = (wire.Checked, wire.Refused, wire.Interrupted)
+# After these the guest, and with it the worker, is not trusted with another leg.
+SUSPECT = (wire.Stopped, wire.Interrupted)
+OVERDUE = wire.Interrupted[wire.GuestMessages](())
 
 
 def largest_batch(limits: Limits) -> int:
@@ -60,3 +69,8 @@ def output_of(outcome: wire.Outcome) -> tuple[int, int]:
             size += len(wire.encode(message))
             items += 1
     return size, items
+
+
+def fail(reply: asyncio.Future[tuple[wire.FromWorker, Data]], error: Exception) -> None:
+    reply.set_exception(error)
+    reply.exception()  # asyncio complains if no task does: it was cancelled, or the lease has ended

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from codemode_runtime import orders
-from codemode_runtime.shapes import Lookup
+from codemode_runtime import orders, wire
+from codemode_runtime.shapes import Limits, Lookup, Settlement
 
 if TYPE_CHECKING:
     from codemode.workers.worker import Worker
@@ -17,6 +18,34 @@ class RunDescriptor(Protocol):
     @property
     def offer(self) -> orders.Offer: ...
     def lookup(self, kind: Lookup, key: str) -> bytes | None: ...
+
+
+class TapeSink(Protocol):
+    """Writes down what a worker is asked and answers, so that it can be asked the same again."""
+
+    def opened(
+        self,
+        order: Literal["start", "resume"],
+        settled: Sequence[Settlement],
+        limits: Limits,
+        offer: orders.Offer,
+        /,
+    ) -> None: ...
+    def delivered(self, settled: Sequence[Settlement], /) -> None: ...
+    def looked_up(self, kind: Lookup, key: str, found: bytes | None, /) -> None: ...
+    def answered(self, outcome: wire.Outcome, /) -> None: ...
+    def captured(self, message: wire.Captured, /) -> None: ...
+
+
+class _Unheard:
+    def opened(self, *_: object) -> None: ...
+    def delivered(self, *_: object) -> None: ...
+    def looked_up(self, *_: object) -> None: ...
+    def answered(self, *_: object) -> None: ...
+    def captured(self, *_: object) -> None: ...
+
+
+UNHEARD: TapeSink = _Unheard()  # for runs that nobody writes down
 
 
 class WorkerOwner(Protocol):

@@ -21,28 +21,22 @@ from codemode_runtime.language import Language
 from codemode_runtime.shapes import MAX_OUTPUT_ITEMS, Layer, Limits, Lookup, Settlement, pack_settlements
 
 from codemode.gate.heartbeat import Alarm
+from codemode.workers import gathering
 from codemode.workers.busy_wait import BusyWait, Processors
 from codemode.workers.channel import Channel
 from codemode.workers.checks import Checks
 from codemode.workers.errors import Aborted, ProtocolViolation, SupervisorError, WorkerLost
-from codemode.workers.gathering import gather, largest_batch, output_of
 from codemode.workers.kept import Service, Tenant
-from codemode.workers.parties import RunDescriptor, WorkerOwner
+from codemode.workers.parties import UNHEARD, RunDescriptor, TapeSink, WorkerOwner
 
 # For captures: the guest computes nothing then, so no budget bounds them.
 _PATIENCE_SECONDS = 30.0
 _CLOSE_SECONDS = 0.001
 _ATTEND = frame_parts(orders.encode(orders.Attend()))
 _DELIVER = orders.encode(orders.Deliver())
+_RECORD = frame_parts(orders.encode(orders.TapeReads()))
 _RESET = frame_parts(orders.encode(orders.Reset()))
-_OUTCOMES = (
-    wire.Idle, wire.Done, wire.Threw, wire.Stopped, wire.Interrupted, wire.Refused, wire.RestoreRefused,
-)  # fmt: skip
-_CHECKED = (wire.Checked, wire.Refused, wire.Interrupted)
 _MAX_CODE = 64 << 20  # bytes that a compiler makes of a program, at most
-# After these the guest, and with it the worker, is not trusted with another leg.
-_SUSPECT = (wire.Stopped, wire.Interrupted)
-_OVERDUE = wire.Interrupted[wire.GuestMessages](())
 
 
 class Worker:
@@ -80,14 +74,13 @@ class Worker:
         self._busy_wait = BusyWait(processors)
         self._reply: asyncio.Future[tuple[wire.FromWorker, Data]] | None = None
         self._descriptor: RunDescriptor | None = None
+        self._tape: TapeSink = UNHEARD
         self._world: Data = b""  # in which the leg's program starts
         self._alarm: Alarm | None = None  # for the leg's deadline, or for one deliver after it
         self._deadline = self._late = 0.0  # of the leg, and by how much a late delivery may move it
         self._is_computing = False
-        self._max_tail = 0
-        self._output_left = self._items_left = 0
-        self._is_starting = True
-        self._is_suspect = False
+        self._max_tail = self._output_left = self._items_left = 0
+        self._is_starting, self._is_suspect = True, False
         self._fault: SupervisorError | None = None
 
     def __enter__(self) -> Worker:
@@ -124,11 +117,10 @@ class Worker:
         after a delivery near its end the guest may compute for `late_ms`. `world`: what programs before it
         have left, empty for the first; with None what it declares is its own."""
         self._begin(descriptor, limits)
+        self._tape.opened("start", (), limits, descriptor.offer)
         keeps, self._world = world is not None, world or b""
         start = orders.StartLeg(program, language, limits, budget_ms, descriptor.offer, late_ms, keeps=keeps)
-        if self._checks is None:
-            return await self.run_text(start)
-        return await self._checks.run(start, self)
+        return await (self.run_text(start) if self._checks is None else self._checks.run(start, self))
 
     async def try_text(self, start: orders.StartLeg) -> wire.Outcome | wire.Doubtful:
         """Runs a text that nobody has checked, if it can only be JavaScript."""
@@ -151,12 +143,19 @@ class Worker:
         self._open(frame_parts(orders.encode(orders.CheckText(program, language, budget_ms))), budget_ms, 0)
         self._is_computing = True
         answer, code = await self._answer()
-        if not isinstance(answer, _CHECKED):
+        if not isinstance(answer, gathering.CHECKED):
             raise self._break(ProtocolViolation("the checker answered with something else"))
         try:
             return answer, bytes(code).decode()
         except UnicodeDecodeError:
             raise self._break(ProtocolViolation("the checker's code is no text")) from None
+
+    def record(self, tape: TapeSink | None, order: list[Data] = _RECORD) -> None:
+        """From the leg's next request on `tape` hears of all of them; None: nobody does. `order` says whether
+        the guest reads clocks and randomness as they are, or as they were (orders.TapeReads)."""
+        self._tape = tape or UNHEARD
+        if tape is not None and self._fault is None:
+            self._channel.send(order)
 
     def attend(self) -> None:
         """Wakes the worker for a request that follows at once: waking takes as long as preparing it."""
@@ -175,12 +174,14 @@ class Worker:
         """Has the worker restore a captured guest and deliver settlements; `outcome` waits for the result, so
         that the caller can prepare itself while the worker works."""
         self._begin(descriptor, limits)
+        self._tape.opened("resume", settlements, limits, descriptor.offer)
         packed = pack_settlements(settlements)
         resume = orders.ResumeLeg(limits, budget_ms, descriptor.offer, len(packed), late_ms)
         self._open(frame_parts(orders.encode(resume), delta, packed), budget_ms, late_ms)
 
     async def deliver(self, settlements: Sequence[Settlement]) -> wire.Outcome:
         """Settles work that an idle guest waits for, in this order."""
+        self._tape.delivered(settlements)
         now = self._loop.time()
         if self._alarm is None or now + self._late > self._deadline:
             self._stop_alarm()
@@ -202,6 +203,7 @@ class Worker:
         self._channel.reader.max_tail = self._max_tail
         if not isinstance(message, wire.Captured):
             raise self._break(ProtocolViolation("the worker answered a capture with something else"))
+        self._tape.captured(message)
         return message, delta
 
     def release(self) -> None:
@@ -209,7 +211,7 @@ class Worker:
         if not self.is_leased:
             return
         self.is_leased = False
-        self._descriptor, self._world = None, b""
+        self._descriptor, self._tape, self._world = None, UNHEARD, b""
         self._stop_alarm()
         if self._reply is not None:
             self._busy_wait.end()
@@ -255,7 +257,7 @@ class Worker:
         if limits.memory_bytes > self._memory_bytes:
             raise ValueError(f"a heap of {limits.memory_bytes} bytes: workers have {self._memory_bytes}")
         self._descriptor = descriptor
-        self._max_tail = self._channel.reader.max_tail = largest_batch(limits)
+        self._max_tail = self._channel.reader.max_tail = gathering.largest_batch(limits)
         self._output_left, self._items_left = limits.output_bytes, MAX_OUTPUT_ITEMS
 
     def _open(self, request: list[Data], budget_ms: int, late_ms: int) -> None:
@@ -277,23 +279,24 @@ class Worker:
 
     async def _taken(self, outcome: wire.FromWorker, tail: Data) -> wire.Outcome:
         """Checks what the worker says against what a program may do."""
-        if not isinstance(outcome, _OUTCOMES):
+        if not isinstance(outcome, gathering.OUTCOMES):
             raise self._break(ProtocolViolation("the worker answered with no outcome"))
         if tail:
             outcome = await self._gathered(outcome, tail)
-        self._is_suspect = isinstance(outcome, _SUSPECT)
-        size, items = output_of(outcome)
+        self._is_suspect = isinstance(outcome, gathering.SUSPECT)
+        size, items = gathering.output_of(outcome)
         self._output_left -= size
         self._items_left -= items
         if len(getattr(outcome, "messages", ())) > batches.MAX_MESSAGES:
             raise self._break(ProtocolViolation("the worker sent more messages at once than it may"))
         if self._output_left < 0 or self._items_left < 0:
             raise self._break(ProtocolViolation("the worker sent more output than a program may make"))
+        self._tape.answered(outcome)
         return outcome
 
     async def _gathered(self, outcome: wire.Outcome, tail: Data) -> wire.Outcome:
         try:
-            return await gather(outcome, tail, self.session)
+            return await gathering.gather(outcome, tail, self.session)
         except FrameRefused as refused:
             raise self._break(ProtocolViolation(str(refused))) from None
         except asyncio.CancelledError:
@@ -329,7 +332,7 @@ class Worker:
         """The worker missed its deadline by more than the grace: kills it and answers in its place."""
         self._alarm = None
         if self._is_computing and self._reply is not None and not self._reply.done():
-            self._reply.set_result((_OVERDUE, b""))
+            self._reply.set_result((gathering.OVERDUE, b""))
             self._break(Aborted("the worker did not stop at its deadline"))
 
     def _on_frame(self, frame: Frame) -> None:
@@ -358,10 +361,11 @@ class Worker:
     def _answer_lookup(self, descriptor: RunDescriptor, kind: Lookup, key: str) -> None:
         try:
             found = descriptor.lookup(kind, key)
+            self._tape.looked_up(kind, key, found)
             frame = frame_parts(orders.encode(orders.LookupAnswer(found is not None)), found or b"")
         except Exception as error:  # the engine's own descriptor failed: the leg fails with that error
             if self._reply is not None:
-                _fail(self._reply, error)
+                gathering.fail(self._reply, error)
             self._break(Aborted("the run descriptor failed"))
             return
         self._channel.send(frame)
@@ -392,9 +396,4 @@ class Worker:
     def _fail_reply(self) -> None:
         if self._reply is not None and not self._reply.done():
             assert self._fault is not None
-            _fail(self._reply, self._fault)
-
-
-def _fail(reply: asyncio.Future[tuple[wire.FromWorker, Data]], error: Exception) -> None:
-    reply.set_exception(error)
-    reply.exception()  # asyncio complains if no task does: it was cancelled, or the lease has ended
+            gathering.fail(self._reply, self._fault)

@@ -15,7 +15,7 @@ from codemode_runtime.frames import FrameRefused
 from codemode_runtime.language import Language, well_formed
 from codemode_runtime.shapes import Limits
 
-_ATTEND, _START, _RESUME, _DELIVER, _CAPTURE, _RESET, _ANSWER, _CHECK, _CHECK_TYPESCRIPT = range(1, 10)
+_ATTEND, _START, _RESUME, _DELIVER, _CAPTURE, _RESET, _ANSWER, _CHECK, _CHECK_TYPESCRIPT, _TAPE = range(1, 11)
 _HAS_NAMESPACES, _BARE, _COMPLETE, _TYPESCRIPT, _CHECKED, _KEEPS = 1, 2, 4, 8, 16, 32
 # kind, flags; budget, lateness; four limits; bytes of settlements; number and bytes of answers
 _LEG = struct.Struct("<BB2xIIIIIIIII")
@@ -89,6 +89,13 @@ class Reset(Struct, frozen=True):
     """Forget the guest, make a fresh one and answer with Ready."""
 
 
+class TapeReads(Struct, frozen=True):
+    """Until the next one, or a reset: the worker tells what its guest reads of clocks and randomness, or with
+    `replays` the guest reads what is in the frame's tail (`pack_reads`)."""
+
+    replays: bool = False
+
+
 class LookupAnswer(Struct, frozen=True):
     """The frame's tail is the JSON, if there is an answer."""
 
@@ -103,7 +110,7 @@ class CheckText(Struct, frozen=True):
     budget_ms: int
 
 
-Order = CheckText | Attend | StartLeg | ResumeLeg | Deliver | Capture | Reset | LookupAnswer
+Order = CheckText | Attend | StartLeg | ResumeLeg | Deliver | Capture | Reset | LookupAnswer | TapeReads
 _PLAIN: dict[type[Order], int] = {Attend: _ATTEND, Deliver: _DELIVER, Reset: _RESET}
 
 
@@ -123,8 +130,16 @@ def encode(order: Order) -> bytes:
             return _CAPTURE_HEAD.pack(_CAPTURE, at_rest, min(max_bytes, _MAX_WORD))
         case LookupAnswer(found):
             return _FLAG.pack(_ANSWER, found)
+        case TapeReads(replays):
+            return _FLAG.pack(_TAPE, 2 if replays else 1)
         case _:
             return bytes((_PLAIN[type(order)],))
+
+
+def pack_reads(reads: tuple[str, str, str]) -> bytes:
+    """The tail of a TapeReads that replays: three strips in hex, as a worker told them."""
+    strips = [bytes.fromhex(strip) for strip in reads]
+    return struct.pack("<III", *map(len, strips)) + b"".join(strips)
 
 
 def decode(head: bytes) -> Order:
@@ -145,6 +160,8 @@ def decode(head: bytes) -> Order:
         case 8 | 9:
             language: Language = "javascript" if head[0] == _CHECK else "typescript"
             return CheckText(head[_NUMBER.size :].decode(), language, _NUMBER.unpack_from(head)[1])
+        case 10:
+            return TapeReads(head[1] == 2)
         case kind:
             raise FrameRefused(f"an order of kind {kind}")
 

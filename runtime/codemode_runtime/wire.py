@@ -21,6 +21,9 @@ WorkId = Annotated[int, Meta(ge=1, le=0xFFFFFFFF)]
 Count = Annotated[int, Meta(ge=0, le=0xFFFFFFFF)]
 Micros = Annotated[int, Meta(ge=0)]
 Name = Annotated[str, Meta(max_length=200)]
+Strip = Annotated[str, Meta(pattern="^(?:[0-9a-f]{2})*$", max_length=16_384)]
+# what a guest read, in hex: the wall clock and the monotonic one (doubles, milliseconds), randomness
+Reads = tuple[Strip, Strip, Strip]
 T = TypeVar("T")
 M = TypeVar("M")  # messages: a worker writes them raw, the host reads them typed
 R = TypeVar("R")  # a result or a failure, in the same way
@@ -121,7 +124,7 @@ class Cause(Struct, frozen=True, forbid_unknown_fields=True):
     message: str | None = None
 
 
-class Failure(Struct, frozen=True, forbid_unknown_fields=True):
+class Failure(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """`call` is the call that failed and caused the error, 0 if none did. `bytes` and `outline` describe a
     value that is too large, `parts` and `head` one that has too many parts.
 
@@ -139,13 +142,16 @@ class Failure(Struct, frozen=True, forbid_unknown_fields=True):
     outline: Annotated[str, Meta(max_length=MAX_OUTLINE)] = ""
 
 
-class _Measured(Message, frozen=True, kw_only=True):
+class _Measured(Message, frozen=True, kw_only=True, omit_defaults=True):
     """What a worker adds to what its guest says. A large batch is in the frame's tail, in so many `chunks`
-    (batches.py), and so is a large result or failure: `apart`, it is the last of them."""
+    (batches.py), and so is a large result or failure: `apart`, it is the last of them. `reads` are there if
+    the host asked for them (orders.TapeReads); `reads_cut`: the guest read more."""
 
     spent: Spent = Spent()
     chunks: Count = 0
     apart: bool = False
+    reads: Reads | None = None
+    reads_cut: bool = False
 
 
 class _Outcome(_Measured, Generic[M], frozen=True):
@@ -224,6 +230,8 @@ class Captured(Message, frozen=True):
     bytes: Count
     capture_us: Micros
     names: Annotated[tuple[tuple[Name, Name], ...], Meta(max_length=1000)] = ()
+    reads: Reads | None = None
+    reads_cut: bool = False
 
 
 class LookupRequest(Message, frozen=True):

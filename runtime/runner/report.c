@@ -89,6 +89,8 @@ static void put_outcome(const cr_outcome *outcome, size_t chunks, size_t tail, c
     if (apart)
         cr_head_text(",\"apart\":true");
     put_spent(spent);
+    if (outcome->kind != CR_INTERRUPTED)
+        cr_tape_report();
     if (too_many)
         put_too_many_parts(said);
     else if (ends) {

@@ -52,6 +52,13 @@ void cr_tail_put(const void *data, size_t len);
 void cr_frame_end(void);
 bool cr_line_is_busy(void);
 
+/* ---- tape.c: clocks and randomness, as they are or as they were ------------------------------------------- */
+
+void cr_tape_set(uint8_t mode, cr_span tail); /* 0 off, 1 write down, 2 read: lengths of three strips, then those */
+double cr_tape_now(bool monotonic);           /* milliseconds */
+void cr_tape_random(void *into, size_t len);
+void cr_tape_report(void); /* puts what was written down since the last time into the head */
+
 /* ---- json.c: looks at JSON without decoding it ------------------------------------------------------------ */
 
 #define CR_MAX_PARTS 250000u   /* as in parts.py */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include "runner.h"
 #include "wasmtime_api.h"
 
@@ -118,9 +117,7 @@ bool cr_wasm_compile(cr_span wasm, bool alone, char **serialized, size_t *len)
 static wasm_trap_t *now(void *env, wasmtime_caller_t *caller, wasmtime_val_raw_t *slots, size_t count)
 {
     (void)env, (void)caller, (void)count;
-    struct timespec time;
-    clock_gettime(slots[0].i32 ? CLOCK_MONOTONIC : CLOCK_REALTIME, &time);
-    slots[0].f64 = (double)time.tv_sec * 1e3 + (double)time.tv_nsec / 1e6;
+    slots[0].f64 = cr_tape_now(slots[0].i32);
     return NULL;
 }
 
@@ -128,7 +125,7 @@ static wasm_trap_t *fill_random(void *env, wasmtime_caller_t *caller, wasmtime_v
 {
     (void)env, (void)caller, (void)count;
     uint32_t at = (uint32_t)slots[0].i32, len = (uint32_t)slots[1].i32;
-    cr_random(cr_guest_bytes(at, len), len);
+    cr_tape_random(cr_guest_bytes(at, len), len);
     return NULL;
 }
 

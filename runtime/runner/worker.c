@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "runner.h"
 
-enum { ATTEND = 1, START, RESUME, DELIVER, CAPTURE, RESET, ANSWER };
+enum { ATTEND = 1, START, RESUME, DELIVER, CAPTURE, RESET, ANSWER, TAPE = 10 };
 enum { HAS_NAMESPACES = 1, BARE = 2, COMPLETE = 4, TYPESCRIPT = 8, CHECKED = 16, KEEPS = 32 };
 enum { LEG_BYTES = 40, ANSWER_BYTES = 12 };
 #define MAX_NAMES (64u << 10)
@@ -234,6 +234,7 @@ static void capture(uint32_t most, bool at_rest)
         cr_head_put(told.data, told.len);
         cr_head_text("]");
     }
+    cr_tape_report();
     cr_head_text("}");
     if (delta.len > most)
         delta.len = 0;
@@ -266,7 +267,13 @@ static void obey(const cr_frame *frame)
             cr_die("an order of %zu bytes", head.len);
         capture(cr_u32(head.data + 4), head.data[1]);
         return;
+    case TAPE:
+        if (head.len != 2)
+            cr_die("an order of %zu bytes", head.len);
+        cr_tape_set((uint8_t)head.data[1], frame->tail);
+        return;
     case RESET:
+        cr_tape_set(0, (cr_span){NULL, 0});
         cr_guest_drop();
         cr_guest_new(image, most_memory);
         cr_guest_warm();

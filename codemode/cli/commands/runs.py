@@ -1,4 +1,4 @@
-"""`codemode runs`: lists the runs that wait in a store, shows, aborts, decides and forks them."""
+"""`codemode runs`: lists the runs that wait in a store, shows, aborts, decides, forks and exports them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ state, its trajectory and what it asks for; aborts one. `approve` and `deny` ans
 run asks for and then go on with it, as `codemode wait` does: the call is made by this
 command, so it needs the run's tools. Without an id they answer the only question there is.
 `history` lists the moments of a run that are kept. `fork` copies a run, as it is or as it was
-(--at), and goes on with the copy; --settle and --fail answer calls that are in flight."""
+(--at), and goes on with the copy; --settle and --fail answer calls that are in flight.
+`export` writes a run as a bundle that `codemode replay` runs again; its values are in it if
+they were recorded (`codemode run --values`, `Engine(redact=False)`)."""
 EXAMPLES = """\
   codemode runs --store runs.sqlite
   codemode runs list --all --store runs.sqlite
@@ -33,8 +35,9 @@ EXAMPLES = """\
   codemode runs abort RUN --store runs.sqlite
   codemode runs history RUN --store runs.sqlite
   codemode runs fork RUN --at 2 --settle '3={"price": 5}' --store runs.sqlite --tools shop.py:tools
+  codemode runs export RUN --to bundle.json --store runs.sqlite
 """
-_ACTIONS = ("list", "show", "abort", "approve", "deny", "history", "fork")
+_ACTIONS = ("list", "show", "abort", "approve", "deny", "history", "fork", "export")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail", action="append", default=[], metavar="CALL=TEXT", help="for fork: why a call fails"
     )
+    parser.add_argument("--to", metavar="FILE", help="for export: where the bundle is written")
     parser.add_argument("--all", action="store_true", help="for list: finished runs too, the newest first")
     parser.add_argument("--limit", type=int, default=50, metavar="N", help="for list --all (50)")
     add_result_arguments(parser)
@@ -73,6 +77,10 @@ def run(options: argparse.Namespace) -> int:
             return look_at_store(options, _history)
         case "fork":
             return _fork(options)
+        case "export":
+            if options.to is None:
+                raise CommandError("export needs --to FILE, where the bundle is written")
+            return look_at_store(options, _export)
         case _:
             return _decide(options)
 
@@ -221,6 +229,24 @@ async def _history(engine: Engine, screen: Any, options: argparse.Namespace) -> 
         waits = f"; waits for {pending}" if pending else ""
         ago = _span(clock.wall_ms() - one.kept_at_ms)
         screen.print(f"{one.at:4}  {ago:>9} ago  {one.bytes:8} bytes  answered: {answered}{waits}")
+    return ExitCode.DONE
+
+
+async def _export(engine: Engine, screen: Any, options: argparse.Namespace) -> int:
+    from codemode.cli.program_run import find_scope
+    from codemode.runs.exports import ExportError
+
+    try:
+        bundle = await engine.export(options.run, scope=await find_scope(engine, options, options.run))
+    except ExportError as error:
+        raise CommandError(f"{options.run}: {error}", ExitCode.FAILED) from None
+    try:
+        bundle.save(options.to)
+    except OSError as error:
+        raise CommandError(f"--to {options.to}: cannot be written: {error.strerror}") from None
+    screen.note(f"wrote {options.to}")
+    if not bundle.can_replay:
+        screen.note(f"it has no values, and cannot be replayed: {bundle.without}")
     return ExitCode.DONE
 
 
