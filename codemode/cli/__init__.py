@@ -17,7 +17,7 @@ COMMANDS = {
     "init": "write a configuration with comments: tools, policy, limits",
     "run": "run a program, from a file or from the command line",
     "wait": "go on with a run that was left waiting in a store",
-    "runs": "the runs of a store: list, show, abort, approve, deny",
+    "runs": "the runs of a store: list, show, abort, approve, deny, fork, export",
     "approvals": "what waits for a yes, in a store or at a running server",
     "store": "look after a store: tables of a database, seals, copies of a file",
     "image": "keep the guest image of this version, for runs that a later one restores",

@@ -39,9 +39,9 @@ class Replay(Struct, frozen=True, rename="camel"):
         return self.difference is None
 
     def __str__(self) -> str:
-        told = (
-            f"no difference: {self.calls} calls, {self.outputs} items of output and the outcome are the same"
-        )
+        calls = f"{self.calls} call{'' if self.calls == 1 else 's'}"
+        outputs = f"{self.outputs} item{'' if self.outputs == 1 else 's'} of output"
+        told = f"no difference: {calls}, {outputs} and the outcome are the same"
         return told if self.difference is None else str(self.difference)
 
 

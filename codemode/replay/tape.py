@@ -30,7 +30,7 @@ from codemode.replay.bundle import (
 
 MAX_TAPE_BYTES = 4 << 20
 _TOO_LARGE = f"it was told more than {MAX_TAPE_BYTES >> 20} MiB, or did more"
-_READ_TOO_MUCH = "it read the clock, or randomness, more often than is written down (1,000 times in a turn)"
+_READ_TOO_MUCH = "it read the clock, or randomness, more often than is written down (1,000 times, 8 KiB)"
 _INTERRUPTED = "it was stopped while it computed, at a moment that no replay meets again"
 NOT_RECORDED = b"!it went on in an engine that records no values"
 _NO_SPENT = wire.Spent()

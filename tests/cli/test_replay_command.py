@@ -34,7 +34,7 @@ def test_a_run_is_exported_replayed_tried_with_another_text_and_made_a_test(cli:
     told = cli("replay", "order.json")
     assert (told.code, told.out) == (
         0,
-        "no difference: 1 calls, 1 items of output and the outcome are the same\n",
+        "no difference: 1 call, 1 item of output and the outcome are the same\n",
     )
     Path("other.js").write_text(PROGRAM.replace("b: 2", "b: 3"))
     told = cli("replay", "order.json", "--update-program", "other.js")

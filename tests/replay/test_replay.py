@@ -141,7 +141,7 @@ async def test_the_demo_with_its_mcp_server_replays_with_no_difference() -> None
         "status": "completed",
         "value": {"total": 2940, "shipped": {"courier": "bike", "parcels": 2}},
     }
-    assert await replayed(bundle) == "no difference: 5 calls, 1 items of output and the outcome are the same"
+    assert await replayed(bundle) == "no difference: 5 calls, 1 item of output and the outcome are the same"
     assert bundle.recorded is not None
     known = {one.id: one.schema for one in bundle.recorded.tools}
     assert {"openclaw:core:list_orders", "mcp:courier:quote_price"} <= known.keys()
