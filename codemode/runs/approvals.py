@@ -84,7 +84,12 @@ class Approvals:
                     raise StoreUnavailable(found.error)
                 return False
             work = run.in_flight.asking(approval_id)
-        return work is not None and await self._decide_stored(run, work, approval_id, decision, caller)
+        if work is None:
+            return False
+        # Nobody looks at the run between the store's word and the carrying out: a wait would find the call
+        # decided and nobody to ask about it, and the decision would be lost.
+        async with run.opening:
+            return await self._decide_stored(run, work, approval_id, decision, caller)
 
     async def _decide_stored(
         self, run: Run, work: Work, approval_id: str, decision: Decision, caller: RunScope

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from codemode_snapshots import StoreUnavailable, key_id
@@ -137,12 +139,51 @@ async def test_a_row_that_was_forged_is_refused_and_does_not_reach_the_program(u
         assert result.code == "snapshot_restore_failed"
 
 
+async def test_a_decision_is_carried_out_although_a_wait_looks_at_the_run_meanwhile(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the store's word that a call is decided and the carrying out, a wait must not look at it."""
+    decide, look = PostgresStore.decide, PostgresStore.look
+    looking, decided, looked = threading.Event(), threading.Event(), threading.Event()
+
+    def slowly_decided(store: PostgresStore, *given: Any) -> Any:
+        outcome = decide(store, *given)
+        decided.set()
+        looked.wait(0.5)  # a wait that may look now, does
+        return outcome
+
+    def slowly_seen(store: PostgresStore, *given: Any) -> Any:
+        looking.set()
+        decided.wait(0.5)
+        found = look(store, *given)
+        looked.set()
+        return found
+
+    @tool(requires_approval=True)
+    async def pay() -> str:
+        """Pays."""
+        return "paid"
+
+    async with engine(url, pay) as one:
+        result = await one.exec("return await tools.pay({})", session="s")
+        assert isinstance(result, Waiting)
+        approval = result.pending_tool_calls[0].approval
+        assert approval is not None
+        monkeypatch.setattr(PostgresStore, "decide", slowly_decided)
+        monkeypatch.setattr(PostgresStore, "look", slowly_seen)
+        waiting = asyncio.create_task(one.wait(result.run_id, session="s"))
+        await asyncio.to_thread(looking.wait, 30)
+        assert await one.approve(result.run_id, approval.id, session="s")
+        assert (await waiting).unwrap() == "paid"
+
+
 async def test_round_trips_are_few(url: str) -> None:
     """An exec that ends asks nothing of the store; a suspension one thing; a wait that ends it two."""
     store = PostgresStore(url)
     one = Engine([], CONFIG, store=store, store_key=KEY, settings={"warmWorkers": 1})
     async with one:
         store.totals()
+        await one.exec("return 0", session="s")  # what was learned of results is read once for each agent
         counted: dict[str, int] = {}
         before = store.round_trips
         assert (await one.exec("return 1", session="s")).unwrap() == 1

@@ -48,6 +48,8 @@ def in_short(events: list[Event]) -> list[Any]:
                 found.append(("started", event.session, event.language))
             case "loop_late":  # of a busy machine, not of a run
                 pass
+            case "approval_opened" | "approval_closed" | "tools_changed":
+                found.append((event.type,))
     return found
 
 

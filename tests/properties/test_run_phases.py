@@ -58,7 +58,7 @@ class Walker:
 
     def stored(self) -> None:
         assert self.run.is_suspended and not self.run.is_stored  # noqa: PT018 - one condition
-        self.run.stored(10, 20)
+        self.run.stored(10, 20, "build")
 
     def unfreeze(self) -> None:
         assert self.run.is_suspended and not self.run.is_stored  # noqa: PT018 - one condition
@@ -147,7 +147,7 @@ def test_what_finishes_while_a_run_is_suspended_is_in_its_ledger_when_it_goes_on
     walker._begin(run, 1)  # pyright: ignore[reportPrivateUsage] - of this test
     state = compress_state(run.freeze())
     assert [call.call_id for call in run.in_flight.stored_calls()] == ["1"]
-    run.stored(10, 20)
+    run.stored(10, 20, "build")
 
     run.note_finished(CallEnd("1", "ok", 5.0, 3))
     run.settle(Settlement(1, b"null"))

@@ -119,7 +119,7 @@ class StoreMachine(RuleBasedStateMachine):
         claim = data.draw(st.sampled_from(self.claims[-2:]))
         snapshot, name = self._snapshot(claim.run_id, delta), self.alive[letter]
         run = self.runs.get(claim.run_id)
-        if run is None or run.claim != claim:
+        if run is None or not self._is_held(run, claim):
             assert self._refusal(snapshot, count, name, claim) is NotHeld
             return
         kept = {key: call for key, call in run.calls.items() if int(key) < count}
@@ -169,7 +169,7 @@ class StoreMachine(RuleBasedStateMachine):
         claim = data.draw(st.sampled_from(self.claims[-2:]))
         run = self.runs.get(claim.run_id)
         step = self.store.release if is_release else self.store.touch
-        is_held = run is not None and run.claim == claim
+        is_held = run is not None and self._is_held(run, claim)
         assert step(claim) == is_held
         if run is not None and is_held:
             run.claim, run.is_touched = (None, False) if is_release else (claim, True)
@@ -270,6 +270,10 @@ class StoreMachine(RuleBasedStateMachine):
 
     def _lives(self, name: str) -> bool:
         return name in self.alive.values()
+
+    def _is_held(self, run: Held, claim: Claim) -> bool:
+        """A claim ends with its node, also where nobody has claimed the run since."""
+        return run.claim == claim and self._lives(claim.node)
 
     def _how_over(self, run: Held) -> str | None:
         is_dead = run.claim is not None and not self._lives(run.claim.node)
