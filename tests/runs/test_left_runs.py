@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -234,7 +235,7 @@ async def test_a_wait_in_vain_does_not_claim_the_run(tmp_path: Path) -> None:
         first = waiting(await made.exec("return await tools.hold({ name: 'a' })"))
         for _ in range(2):
             waiting(await made.wait(first.run_id))
-        with sqlite3.connect(store) as database:
+        with closing(sqlite3.connect(store)) as database, database:
             assert database.execute("SELECT number, claimed_by FROM runs").fetchall() == [(0, None)]
         database.close()
         desk.answer("a", 7)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -286,7 +286,7 @@ async def test_an_expired_world_is_gone(monkeypatch: pytest.MonkeyPatch) -> None
 async def test_no_caller_can_wait_for_look_at_or_abort_a_world_as_a_run(tmp_path: Path) -> None:
     async with engine_with(store=tmp_path / "runs.sqlite", store_key=KEY) as engine:
         await value(engine, "let x = 1")
-        with sqlite3.connect(tmp_path / "runs.sqlite") as db:
+        with closing(sqlite3.connect(tmp_path / "runs.sqlite")) as db, db:
             [(world_id,)] = db.execute("SELECT run_id FROM runs").fetchall()
         assert (await engine.wait(world_id, session="s")).to_dict()["code"] == "invalid_input"
         assert await engine.abort(world_id, session="s") is False
@@ -314,7 +314,7 @@ async def test_a_world_that_cannot_be_opened_is_replaced_with_a_note(tmp_path: P
     other: dict[str, Any] = {"store": path, "store_key": [bytes(range(1, 33)), KEY]}
     async with engine_with(**other) as engine:
         assert await value(engine, "return x") == 1
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute("UPDATE bodies SET delta = zeroblob(100)")
     async with engine_with(**other) as engine:
         result: CodeModeResult = await engine.exec("return typeof x", session="s")
